@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from kit.places import rows, snapshot
 from testkit.planting.hostile import plant_hostile
-from testkit.planting.searching import rows_of_postgres
-from testkit.scanning import leaks, left_in, rows_of
+from testkit.scanning import leaks, left_in
 from testkit.scripts import run_script
 
 DISCREET = """
@@ -128,22 +128,22 @@ def test_the_database_of_the_settings_is_the_default(discreet, small, monkeypatc
 
 def test_a_scrub_without_yes_changes_nothing_where_nobody_can_be_asked(discreet, small_copy):
     dsn, entries = small_copy
-    before = rows_of(dsn)
+    before = snapshot(dsn)
     result = discreet("scrub", dsn, input="y\n")
     assert result.returncode == 1
     assert "--yes" in result.stderr
     assert "would change" in result.stdout
     assert leaks(result.stdout + result.stderr, entries) == []
-    assert rows_of(dsn) == before
+    assert snapshot(dsn) == before
 
 
 def test_a_dry_run_changes_nothing_and_leaves_no_log(discreet, small_copy, tmp_path):
     dsn, _ = small_copy
-    before = rows_of(dsn)
+    before = snapshot(dsn)
     result = discreet("scrub", dsn, "--dry-run", "--json")
     report = json.loads(result.stdout)
     assert (result.returncode, report["dry_run"], report["format"]) == (0, True, "discreet.scrub")
-    assert rows_of(dsn) == before
+    assert snapshot(dsn) == before
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
@@ -157,7 +157,7 @@ def test_a_scrub_tells_what_it_did_and_what_is_next(discreet, small_copy, tmp_pa
     (log,) = (tmp_path / "data" / "scans").glob("scrub-*.jsonl")
     assert leaks(log.read_text(), entries) == []
     assert set(modes(tmp_path / "data").values()) == {"0o600"}
-    assert left_in(entries, rows_of_postgres(dsn)) == {}
+    assert left_in(entries, rows(dsn)) == {}
     assert json.loads(discreet("scan", dsn, "--json", "--fail-on", "SECRET").stdout)["errors"] == []
 
 
@@ -175,12 +175,12 @@ def test_a_log_may_be_elsewhere_and_is_added_to(discreet, small_copy, tmp_path):
 
 def test_a_log_that_can_not_be_written_leaves_the_rows_as_they_are(discreet, small_copy, tmp_path):
     dsn, entries = small_copy
-    before = rows_of(dsn)
+    before = snapshot(dsn)
     result = discreet("scrub", dsn, "--yes", "--log", tmp_path / "none" / "log")
     assert result.returncode == 2
     assert "--log" in result.stderr
     assert leaks(result.stderr, entries) == []
-    assert rows_of(dsn) == before
+    assert snapshot(dsn) == before
 
 
 def test_what_is_left_is_told_by_the_exit_code(discreet, empty_database):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from kit import places
 from testkit.planting.hostile import hostile_blobs, plant_hostile
 from testkit.planting.planting import plant_database
-from testkit.planting.searching import rows_of_postgres
 from testkit.scanning import RecordingRedactor, failures, left_in, missed, scan, scrub, threads_of
 
 from discreet.errors import ScanError
@@ -60,7 +60,7 @@ def test_a_scrub_cleans_the_rest_and_runs_nothing(hostile):
     dsn, entries, rows, marker = hostile
     report = scrub(dsn, every=True)
     assert not marker.exists()
-    assert left_in(entries, rows_of_postgres(dsn)) == {}
+    assert left_in(entries, places.rows(dsn)) == {}
     assert 0 < sum(table.unreadable for table in report.tables) <= len(rows)
     assert scrub(dsn, every=True).changed == 0
     assert asyncio.run(failures(dsn, threads_of(entries))) == {}

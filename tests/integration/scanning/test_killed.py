@@ -7,7 +7,7 @@ import time
 
 import psycopg
 import pytest
-from testkit.planting.searching import rows_of_postgres
+from kit.places import rows
 from testkit.scanning import failures, left_in, scan, scrub, threads_of
 from testkit.scripts import ScriptProcess
 
@@ -125,7 +125,7 @@ async def test_a_scrub_that_was_killed_comes_to_the_same(command, small_copy, tm
         report = finished(process)
     assert report["left"]["tables"]
     assert scan(dsn).types == {}
-    assert left_in(entries, rows_of_postgres(dsn)) == {}
+    assert left_in(entries, rows(dsn)) == {}
     assert scrub(dsn, prune=bool(options)).changed == 0
     assert progress_of(tmp_path, "scrub") == []
     with psycopg.connect(dsn) as connection:

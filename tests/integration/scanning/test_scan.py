@@ -7,6 +7,7 @@ from itertools import count
 
 import psycopg
 import pytest
+from kit.places import snapshot
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -18,7 +19,6 @@ from testkit.scanning import (
     leaks,
     misreported,
     missed,
-    rows_of,
     scan,
     threads_of,
     values_of,
@@ -54,9 +54,9 @@ def scanned(plant, apart):
     """Return the report of a database, what was found, and what is in it. The scan has changed nothing."""
     dsn, entries = plant
     redactor = RecordingRedactor()
-    before = rows_of(dsn)
+    before = snapshot(dsn)
     report = scan(dsn, redactor=redactor)
-    assert rows_of(dsn) == before
+    assert snapshot(dsn) == before
     return report, redactor.spans, entries
 
 

@@ -8,10 +8,10 @@ from contextlib import closing
 from hashlib import sha256
 
 import pytest
+from testkit.planting.checking import threads_of_postgres, where_found
 from testkit.planting.dev import FOLDER, plant_dev
 from testkit.planting.planting import plant_file
 from testkit.planting.postgres import plant_shallow
-from testkit.planting.searching import rows_of_postgres, where_found
 from testkit.scanning import RecordingRedactor, counts, leaks, misreported, missed, scan, threads_of, values_of
 
 from discreet.errors import ScanError
@@ -56,7 +56,7 @@ def test_values_in_files_are_found_and_no_byte_is_changed(kind, request):
 
 async def test_values_of_a_shallow_saver_are_found(empty_database):
     entries = await plant_shallow(empty_database, range(36), seed=SEED)
-    entries = where_found(entries, rows_of_postgres(empty_database))
+    entries = where_found(entries, threads_of_postgres(empty_database))
     redactor = RecordingRedactor()
     report = scan(empty_database, redactor=redactor)
     assert len(values_of(entries)) > 100

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from kit.places import files, rows, snapshot
+from kit.search import Words, search
 from testkit.planting.postgres import opened_saver
 from testkit.planting.registry import SCENARIOS
-from testkit.planting.searching import rows_of_postgres
 from testkit.planting.sessions import Session
-from testkit.scanning import IN_IDS, failures, leaks, left_in, rows_of, scan, scrub, threads_of, values_of
+from testkit.scanning import IN_IDS, failures, leaks, left_in, scan, scrub, threads_of, values_of
 
-from discreet.cli.planted import search_folder
 from discreet.scanning import open_database
 from discreet.scanning.messages import ARTIFACTS, REASONING, RESPONSE_METADATA, RUNNABLE_PICKLES
 from discreet.scanning.scrubbing import advice
@@ -30,9 +30,9 @@ def scrubbed(small, make_database, apart):
     with make_database(template=psycopg.conninfo.conninfo_to_dict(dsn)["dbname"]) as copied:
         with psycopg.connect(copied, autocommit=True) as connection:
             connection.execute("ANALYZE")  # as autovacuum does: statistics of the planner hold values too
-        before = rows_of(copied)
+        before = snapshot(copied)
         would = scrub(copied, dry_run=True)
-        assert rows_of(copied) == before
+        assert snapshot(copied) == before
         report = scrub(copied, log=apart / "changes.jsonl")
         yield copied, entries, would, report
 
@@ -52,7 +52,7 @@ def test_a_dry_run_tells_what_the_real_one_does(scrubbed):
 
 def test_no_value_is_left_in_rows(scrubbed):
     dsn, entries, _, _ = scrubbed
-    assert left_in(entries, rows_of_postgres(dsn)) == {}
+    assert left_in(entries, rows(dsn)) == {}
     report = scan(dsn)
     assert report.types == {}
     assert not {ARTIFACTS, REASONING, RESPONSE_METADATA, RUNNABLE_PICKLES} & set(report.kinds)
@@ -60,9 +60,9 @@ def test_no_value_is_left_in_rows(scrubbed):
 
 def test_another_scrub_changes_nothing(scrubbed):
     dsn, _, _, _ = scrubbed
-    before = rows_of(dsn)
+    before = snapshot(dsn)
     assert scrub(dsn).changed == 0
-    assert rows_of(dsn) == before
+    assert snapshot(dsn) == before
 
 
 def test_the_log_has_digests_alone(scrubbed, apart):
@@ -95,8 +95,8 @@ def test_no_value_is_left_in_files_when_the_advice_was_taken(scrubbed, apart):
             "SELECT current_setting('data_directory'), oid FROM pg_database WHERE datname = current_database()"
         ).fetchone()
     values = {str(number): entry.value for number, entry in enumerate(values_of(entries)) if entry.shape not in IN_IDS}
-    searched = search_folder(Path(folder) / "base" / str(oid), {**values, "control": "checkpoint_blobs_pkey"})
-    assert set(searched.found) == {"control"}
+    searched = search(files(Path(folder) / "base" / str(oid)), Words(values=values, control="checkpoint_blobs_pkey"))
+    assert searched.leaks.keys() == {"control"}
 
 
 async def test_every_thread_lists_its_history_and_goes_on_with_the_stock_saver(scrubbed, make_database):

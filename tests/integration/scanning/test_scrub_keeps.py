@@ -6,12 +6,12 @@ from typing import TypedDict
 
 import psycopg
 import pytest
+from kit.places import rows, snapshot
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.postgres import PostgresStore
 from psycopg.types.json import Jsonb
-from testkit.planting.searching import rows_of_postgres
 from testkit.scanning import failures, left_in, scan, scrub, threads_of
 
 from discreet.redaction import Redactor
@@ -52,9 +52,9 @@ def test_what_an_application_keeps_stays_byte_for_byte(empty_database):
         connection.execute("CREATE TABLE thread (thread_id text PRIMARY KEY, metadata jsonb, config json)")
         config = json.dumps({"a": 1.10, "b": ORDINARY})
         connection.execute("INSERT INTO thread VALUES ('t', %s, %s)", [Jsonb({"steps": ORDINARY}), config])
-    before = rows_of_postgres(empty_database)
+    before = snapshot(empty_database)
     assert scrub(empty_database).changed == 0
-    assert rows_of_postgres(empty_database) == before
+    assert snapshot(empty_database) == before
 
 
 def test_examples_and_templates_in_channels_stay(empty_database):
@@ -133,7 +133,7 @@ async def test_a_table_that_is_named_alone_keeps_what_open_turns_need(small_copy
     for name in ("checkpoint_blobs", "checkpoint_writes", "checkpoints"):
         scrub(dsn, only=(name,))
     savers = {"checkpoint_blobs", "checkpoint_writes", "checkpoints"}
-    assert {table for _, table in left_in(entries, rows_of_postgres(dsn))}.isdisjoint(savers)
+    assert {table for _, table in left_in(entries, rows(dsn))}.isdisjoint(savers)
     paused = [thread for thread in threads_of(entries) if thread.state == "paused"]
     assert paused
     assert await failures(dsn, paused) == {}

@@ -9,16 +9,16 @@ from contextlib import closing
 
 import psycopg
 import pytest
+from kit.places import files, rows, snapshot, sqlite_rows
 from langchain_core.messages import HumanMessage
 from psycopg.types.json import Jsonb
 from testkit.planting.planting import plant_file
 from testkit.planting.postgres import opened_saver, opened_shallow_saver, plant_shallow
 from testkit.planting.registry import SCENARIOS, continue_thread
-from testkit.planting.searching import rows_of_postgres, rows_of_sqlite
 from testkit.planting.sessions import Session
 from testkit.planting.sqlite import opened_sqlite_saver
 from testkit.planting.turns import turn
-from testkit.scanning import failures, left_in, rows_of, scan, scrub, threads_of, values_of
+from testkit.scanning import failures, left_in, scan, scrub, threads_of
 
 from discreet.checkpoint import KEEP, CheckpointPolicy, RedactingSaver
 from discreet.errors import ScanError
@@ -52,7 +52,7 @@ async def test_pruning_keeps_the_newest_state_of_each_thread(small_copy):
     for thread in threads_of(entries):
         ((checkpoints, kept),) = query(dsn, namespaces, [thread.thread_id])
         assert checkpoints == kept or thread.graph == "deltas", thread
-    assert left_in(entries, rows_of_postgres(dsn)) == {}
+    assert left_in(entries, rows(dsn)) == {}
     assert scrub(dsn, prune=True).changed == 0
     assert await failures(dsn, threads_of(entries)) == {}
 
@@ -79,7 +79,7 @@ async def test_what_a_policy_names_stays_and_the_rest_goes(small_copy):
     assert {name for (name,) in metadata} <= {
         "source", "step", "parents", "run_id", "counters_since_delta_snapshot", "delta_writes_versioned",
     }  # fmt: skip
-    assert left_in(entries, rows_of_postgres(dsn)) == {}
+    assert left_in(entries, rows(dsn)) == {}
     # Theirs is a channel that no policy names, and that they can't do without.
     needs = {"pickled"}
     assert await failures(dsn, [thread for thread in threads_of(entries) if thread.graph not in needs]) == {}
@@ -143,12 +143,12 @@ async def test_a_sqlite_file_is_scrubbed_and_goes_on(tmp_path):
     entries = await plant_file(path, threads=26, seed=6)
     would, report = scrub(path, dry_run=True), scrub(path, log=tmp_path / "log")
     assert would.changed == report.changed > 0
-    assert left_in(entries, rows_of_sqlite(path)) == {}
+    assert left_in(entries, sqlite_rows(path)) == {}
     assert scrub(path).changed == 0
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    left = {entry.shape for entry in values_of(entries) if entry.value.encode() in path.read_bytes()}
+    left = {shape for shape, _ in left_in(entries, files(tmp_path, [path]))}
     assert left <= {"thread_id", "store_key", "store_namespace"}
     async with opened_sqlite_saver(path) as saver:
         for thread in threads_of(entries):
@@ -172,7 +172,7 @@ def test_pruning_a_sqlite_file_is_refused_before_anything_is_changed(tmp_path):
 async def test_tables_of_a_shallow_saver_are_scrubbed_and_go_on(empty_database):
     entries = await plant_shallow(empty_database, range(24), seed=6)
     scrub(empty_database)
-    assert left_in(entries, rows_of_postgres(empty_database)) == {}
+    assert left_in(entries, rows(empty_database)) == {}
     assert scrub(empty_database).changed == 0
     with opened_shallow_saver(empty_database) as saver:
         for thread in threads_of(entries):
@@ -202,6 +202,6 @@ def test_rows_that_take_no_placeholder_stay_and_are_counted(empty_database, tmp_
 
 
 def test_tables_of_discreet_stay_as_they_are(database):
-    before = rows_of(database)
+    before = snapshot(database)
     assert scrub(database).tables == []
-    assert rows_of(database) == before
+    assert snapshot(database) == before

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from kit.places import rows
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from testkit.planting.manifest import Harmless, Planted, Thread, read_manifest
-from testkit.planting.searching import rows_of_postgres
 from testkit.scanning import RecordingRedactor, failures, leaks, left_in, missed, scan, threads_of, values_of
 
 SUPPORT = Path(__file__).resolve().parents[2] / "support"
@@ -81,7 +81,7 @@ def test_ten_thousand_threads(empty_database, measured, tmp_path, record_propert
     assert peak < 600 * MEGABYTE
     assert scrubbed["threads"] == THREADS
     # The command has scanned all again, and ended with 0. Bytes are searched for a part: all would take an hour.
-    assert left_in(values_of(entries)[::SEARCHED], rows_of_postgres(empty_database)) == {}
+    assert left_in(values_of(entries)[::SEARCHED], rows(empty_database)) == {}
     sample = random.Random(SEED).sample(threads_of(entries), GOING_ON)
     assert asyncio.run(failures(empty_database, sample[::2])) == {}
     assert asyncio.run(failures(empty_database, sample[1::2], ours=True)) == {}

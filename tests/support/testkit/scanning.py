@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from hashlib import sha256
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psycopg
-from psycopg import sql
+from kit.places import Places
+from kit.search import Words, search
 
 from discreet.checkpoint import CheckpointPolicy, RedactingSaver
 from discreet.redaction import Redactor
@@ -19,11 +18,10 @@ from discreet.scanning import Scanner, ScanOptions, ScanReport, open_database
 from discreet.scanning.databases.pickle_files import PickleFiles
 from discreet.scanning.scrubbing import Scrubber, ScrubOptions, ScrubReport
 from discreet.scanning.scrubbing.change_log import ChangeLog
+from testkit.planting.checking import words_of
 from testkit.planting.manifest import Entry, Harmless, Planted, Thread
-from testkit.planting.planting import sizes
 from testkit.planting.postgres import opened_saver
 from testkit.planting.registry import SCENARIOS, continue_thread
-from testkit.planting.searching import Haystack, left
 
 COUNTED = frozenset({"base64_file", "secret_str"})
 """Shapes that are counted as what they are, and not searched."""
@@ -133,36 +131,26 @@ def misreported(entries: Iterable[Entry], spans: Iterable[Span]) -> list[tuple[s
     return wrong
 
 
-def rows_of(dsn: str) -> dict[str, str]:
-    """Return a digest of the rows of each table."""
-    with psycopg.connect(dsn) as connection:
-        return {
-            table: sha256(
-                "\n".join(
-                    sorted(
-                        row
-                        for (row,) in connection.execute(sql.SQL("SELECT t::text FROM {} t").format(sql.SQL(table)))  # type: ignore[arg-type]  # as the catalog writes it
-                    )
-                ).encode()
-            ).hexdigest()
-            for table in sizes(dsn)
-        }
-
-
 def leaks(text: str, entries: Iterable[Entry]) -> list[str]:
-    """Return the planted values and ids of threads that are in a text."""
+    """Return the shapes of the planted values, and the graphs of threads whose ids, are in a text."""
     secret = {
-        entry.value if isinstance(entry, Planted) else entry.thread_id
-        for entry in entries
+        f"{entry.shape} {number}" if isinstance(entry, Planted) else f"{entry.graph} {number}": (
+            entry.value if isinstance(entry, Planted) else entry.thread_id
+        )
+        for number, entry in enumerate(entries)
         if not isinstance(entry, Harmless)
     }
-    return sorted(each for each in secret if each in text)
+    return sorted(Words(values=secret).within(text))
 
 
-def left_in(entries: Iterable[Entry], tables: Mapping[str, Haystack]) -> dict[tuple[str, str], int]:
+def left_in(entries: Iterable[Entry], places: Places) -> dict[tuple[str, str], int]:
     """Return how many values are in raw rows that must not be, by shape and table."""
-    found = left(values_of(entries), tables)
-    return Counter((entry.shape, table) for entry, table in found if entry.shape not in IN_IDS)
+    values = values_of(entries)
+    found = search(places, words_of(values)).leaks
+    left = Counter(
+        (values[int(name)].shape, place.removeprefix("table ")) for name, where in found.items() for place in where
+    )
+    return {(shape, place): many for (shape, place), many in left.items() if shape not in IN_IDS}
 
 
 def policy_of(thread: Thread, **policy: Any) -> CheckpointPolicy:

@@ -12,16 +12,18 @@ from random import Random
 import ormsgpack
 import psycopg
 import pytest
+from kit.places import files, rows
+from kit.search import search
+from kit.sentences import FOUND_AS, HARMLESS, PLAIN_TYPES, SAID, TYPES
+from kit.values import VENDORS, Chance
+from testkit.planting.checking import missing, threads_of_postgres, threads_of_sqlite, where_found, words_of
 from testkit.planting.dev import FOLDER, continue_dev, plant_dev
 from testkit.planting.hostile import plant_hostile
 from testkit.planting.manifest import Planted, Thread, read_manifest, write_manifest
 from testkit.planting.planting import plant_beside, plant_database, plant_file
 from testkit.planting.postgres import opened_saver, opened_shallow_saver, plant_shallow
 from testkit.planting.registry import SCENARIOS, continue_thread
-from testkit.planting.searching import contents_of_folder, left, missing, rows_of_postgres, rows_of_sqlite, where_found
-from testkit.planting.sentences import FOUND_AS, HARMLESS, PLAIN_TYPES, SAID, TYPES
 from testkit.planting.sqlite import opened_sqlite_saver
-from testkit.planting.values import VENDORS, Chance
 
 from discreet.redaction import Redactor
 
@@ -48,7 +50,7 @@ def values_of(entries):
 
 async def test_every_value_is_in_the_raw_rows_that_the_manifest_names(planted):
     database, entries = planted
-    assert missing(entries, rows_of_postgres(database)) == []
+    assert missing(entries, threads_of_postgres(database)) == []
     assert {entry.type for entry in values_of(entries)} == {FOUND_AS.get(kind, kind) for kind in TYPES}
     assert any(entry.encrypted for entry in values_of(entries))
 
@@ -56,8 +58,8 @@ async def test_every_value_is_in_the_raw_rows_that_the_manifest_names(planted):
 async def test_what_is_encrypted_is_there_for_who_has_the_key(planted):
     database, entries = planted
     encrypted = [replace(entry, encrypted=False) for entry in values_of(entries) if entry.encrypted]
-    assert missing(encrypted, rows_of_postgres(database, decrypted=True)) == []
-    assert left(encrypted, rows_of_postgres(database)) == []
+    assert missing(encrypted, threads_of_postgres(database, decrypted=True)) == []
+    assert search(rows(database), words_of(encrypted)).leaks == {}
 
 
 async def test_every_value_is_planted_under_one_name_alone(planted):
@@ -123,7 +125,7 @@ async def test_a_manifest_comes_back_as_it_was_written(planted, tmp_path):
 async def test_sqlite_files_hold_what_was_planted_and_go_on(tmp_path):
     path = tmp_path / "threads.sqlite"
     entries = await plant_file(path, threads=26, seed=SEED)
-    assert missing(entries, rows_of_sqlite(path)) == []
+    assert missing(entries, threads_of_sqlite(path)) == []
     async with opened_sqlite_saver(path) as saver:
         for thread in threads_of(entries):
             assert await continue_thread(thread.graph, saver, thread.thread_id) > thread.messages, thread
@@ -131,9 +133,8 @@ async def test_sqlite_files_hold_what_was_planted_and_go_on(tmp_path):
 
 async def test_the_shallow_saver_keeps_the_latest_of_each_thread(empty_database):
     entries = await plant_shallow(empty_database, range(12), seed=SEED)
-    rows = rows_of_postgres(empty_database)
-    kept = where_found(entries, rows)
-    assert missing(kept, rows) == []
+    kept = where_found(entries, threads_of_postgres(empty_database))
+    assert missing(kept, threads_of_postgres(empty_database)) == []
     assert len(values_of(kept)) > len(values_of(entries)) / 2
     with opened_shallow_saver(empty_database) as saver:
         for thread in threads_of(entries):
@@ -142,7 +143,7 @@ async def test_the_shallow_saver_keeps_the_latest_of_each_thread(empty_database)
 
 def test_files_of_langgraph_dev_hold_what_was_planted_and_go_on(tmp_path):
     entries = plant_dev(tmp_path, 13, seed=SEED)
-    assert missing(entries, contents_of_folder(tmp_path / FOLDER)) == []
+    assert missing(entries, files(tmp_path / FOLDER)) == []
     threads = threads_of(entries)
     assert [
         count > thread.messages for count, thread in zip(continue_dev(tmp_path, threads), threads, strict=True)
@@ -151,9 +152,11 @@ def test_files_of_langgraph_dev_hold_what_was_planted_and_go_on(tmp_path):
 
 def test_tables_shaped_like_those_of_aegra(empty_database):
     entries = plant_beside(empty_database, 10, count(), seed=SEED, shape="aegra")
-    rows = rows_of_postgres(empty_database)
-    assert missing(entries, rows) == []
-    assert {"assistant", "thread", "runs", "mem0", "agent_messages", "message_store"} <= set(rows)
+    assert missing(entries, threads_of_postgres(empty_database)) == []
+    tables = {place for place, _ in rows(empty_database)}
+    assert {
+        f"table {name}" for name in ("assistant", "thread", "runs", "mem0", "agent_messages", "message_store")
+    } <= tables
 
 
 async def test_hostile_rows_are_stored_and_nothing_of_them_ran(empty_database, tmp_path):

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import psycopg
 
+from testkit.planting.checking import threads_of_postgres, where_found
 from testkit.planting.hostile import plant_hostile
 from testkit.planting.manifest import write_manifest
 from testkit.planting.planting import plant_database, plant_dev, plant_file, sizes
 from testkit.planting.postgres import plant_shallow
-from testkit.planting.searching import rows_of_postgres, where_found
 
 
 def _arguments() -> argparse.Namespace:
@@ -58,7 +58,7 @@ async def _plant(given: argparse.Namespace) -> None:
             continue
         if kind == "shallow":
             others = await plant_shallow(target, range(given.others), seed=given.seed + 1)
-            others = where_found(others, rows_of_postgres(target))  # it has deleted some
+            others = where_found(others, threads_of_postgres(target))  # it has deleted some
         elif kind == "sqlite":
             others = await plant_file(target, threads=given.others, seed=given.seed + 2)
         else:

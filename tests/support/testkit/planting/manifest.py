@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testkit.planting.sentences import FOUND_AS, HARMLESS, LANGUAGES, PLAIN_TYPES, SAID, TYPES
-from testkit.planting.values import Chance
+from kit.sentences import FOUND_AS, HARMLESS, LANGUAGES, PLAIN_TYPES, SAID, TYPES
+from kit.values import Chance
 
 MOST_OF_A_BOOK = 300
 """Serial numbers that are set apart for one book. All numbers of 20,000 books are less than what `Chance.number` tells apart."""

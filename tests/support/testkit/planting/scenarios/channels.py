@@ -12,6 +12,8 @@ from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
 import numpy as np
+from kit.sentences import SAID
+from kit.values import ip
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.graph import START, StateGraph, add_messages
 from langgraph.pregel import Pregel
@@ -19,11 +21,9 @@ from pydantic import SecretStr
 
 from testkit.planting.manifest import Book
 from testkit.planting.scenarios.base import Scenario
-from testkit.planting.sentences import SAID
 from testkit.planting.sessions import Session
 from testkit.planting.states import Booking, CustomerFile, Mood, Place, Plan, Profile
 from testkit.planting.turns import next_result, turn
-from testkit.planting.values import ip
 
 
 class Everything(TypedDict, total=False):

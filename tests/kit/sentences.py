@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from typing import Final
 from uuid import UUID
 
-from testkit.planting import values
-from testkit.planting.values import Chance
+from kit import values
+from kit.values import Chance
 
 SAID: Final[Mapping[str, Mapping[str, tuple[Callable[[Chance], str], str]]]] = {
     "EMAIL": {

@@ -62,19 +62,26 @@ def phone(chance: Chance) -> str:
     )
 
 
-def card(chance: Chance) -> str:
-    """Return a card number with its check digit (ISO/IEC 7812-1, Luhn)."""
-    body = "4539" + chance.digits(11)
+def with_check_digit(body: str) -> str:
+    """Return 15 digits with the one that checks them (ISO/IEC 7812-1, Luhn)."""
     total = sum(sum(divmod(int(digit) * (2 if place % 2 == 0 else 1), 10)) for place, digit in enumerate(body))
-    number = body + str(-total % 10)
+    return body + str(-total % 10)
+
+
+def iban_of(account: str) -> str:
+    """Return a German account of 18 digits with its check digits (ISO 13616, modulo 97)."""
+    return f"DE{98 - int(account + '131400') % 97:02d}{account}"
+
+
+def card(chance: Chance) -> str:
+    """Return a card number with its check digit."""
+    number = with_check_digit("4539" + chance.digits(11))
     return " ".join(number[at : at + 4] for at in range(0, 16, 4)) if chance.serial % 2 else number
 
 
 def iban(chance: Chance) -> str:
-    """Return a German account with its check digits (ISO 13616, modulo 97)."""
-    account = chance.digits(18)
-    check = 98 - int(account + "131400") % 97
-    return f"DE{check:02d}{account}"
+    """Return a German account with its check digits."""
+    return iban_of(chance.digits(18))
 
 
 NETWORKS = (41, 62, 88, 91, 103, 151)

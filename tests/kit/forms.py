@@ -1,0 +1,40 @@
+"""What a text may look like on a disk or on the wire."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+
+def forms(text: str) -> Iterator[tuple[str, bytes]]:
+    """Yield each form that `text` may be found in, with its name. The first is the text itself; some may be the same."""
+    data = text.encode()
+    yield "text", data
+    yield "UTF-16", text.encode("utf-16-le")[:-1]  # what both byte orders have in common
+    yield "hex", data.hex().encode()
+    for offset in range(3):
+        yield f"base64, offset {offset}", _base64(data, offset)
+    yield "JSON", json.dumps(text)[1:-1].encode()
+    yield "escapes of a table's rows", data.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\t", b"\\t")
+    yield "pickle of protocol 2", data.decode("latin-1").encode()  # where bytes are text
+    yield "quoted", quote(text, safe="").encode()
+    yield "quoted twice", quote(quote(text, safe=""), safe="").encode()
+    yield "quoted in full", "".join(f"%{byte:02X}" for byte in data).encode()
+    yield "quoted in a query", quote_plus(text).encode()
+    yield "without spaces", text.replace(" ", "").encode()
+
+
+def needles(text: str) -> dict[bytes, str]:
+    """Return the name of each form by its bytes, without those that are the same."""
+    found: dict[bytes, str] = {}
+    for name, data in forms(text):
+        found.setdefault(data, name)
+    return found
+
+
+def _base64(data: bytes, offset: int) -> bytes:
+    """Return the characters that stand for `data` alone, `offset` bytes after a multiple of three."""
+    text = base64.b64encode(bytes(offset) + data)
+    return text[(offset * 8 + 5) // 6 : (offset + len(data)) * 8 // 6]
