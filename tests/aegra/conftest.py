@@ -40,7 +40,8 @@ def project(tmp_path_factory):
     (folder / "aegra.json").write_text(json.dumps(CONFIG))
     shutil.copy(HERE / "wiring.py", folder)
     shutil.copy(LEAKY, folder)
-    shutil.copytree(SUPPORT / "leak_suite", folder / "leak_suite", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in (SUPPORT / "leak_suite", HERE.parent / "kit"):
+        shutil.copytree(package, folder / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 

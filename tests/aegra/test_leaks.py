@@ -4,16 +4,16 @@ import asyncio
 import threading
 from collections import defaultdict
 from contextlib import contextmanager
+from itertools import chain
 
-import psycopg
 import pytest
+from kit.places import rows
+from kit.planter import Planter
+from kit.search import search
 from leak_suite.people import Replies
-from leak_suite.plants import Plants
 from leak_suite.play import Stage, receiving_hooks
 from leak_suite.scenes import SCENES
-from leak_suite.server import search
 from own_scenes import LEFT_OUT, OTHERWISE, OWN
-from psycopg import sql
 
 LOOK_SECONDS = 0.2
 AEGRAS = ("runs", "thread", "crons", "assistant", "assistant_versions")
@@ -25,18 +25,11 @@ def watching(server, plants):
     """Search Aegra's rows and its Redis while runs last; yield what was found, and how often was looked."""
     found, looks, over = defaultdict(set), [0], threading.Event()
 
-    def rows():
-        with psycopg.connect(server.databases[0]) as connection:
-            for table in AEGRAS:
-                query = sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(table))
-                with connection.cursor() as cursor, cursor.copy(query) as copy:
-                    yield f"table {table}", b"".join(bytes(part) for part in copy)
-
     def watch():
         while not over.wait(LOOK_SECONDS):
-            for places in (rows(), server.redis_keys()):
-                for name, where in search(places, plants).items():
-                    found[name] |= where
+            of_aegra = rows(server.databases[0], only=AEGRAS, may_be_empty=True)
+            for name, where in search(chain(of_aegra, server.redis_keys()), plants).leaks.items():
+                found[name] |= where
             looks[0] += 1
 
     thread = threading.Thread(target=watch)
@@ -52,13 +45,13 @@ class Played:
     """What came of the scenes."""
 
     def __init__(self, server, seed):
-        self.plants, self.replies = Plants(seed), Replies()
+        self.plants, self.replies = Planter(seed), Replies()
         with receiving_hooks(self.replies) as hooks, watching(server, self.plants) as (self.seen, self.looks):
             SCENES.update(OWN)
             stage = Stage(server.url, hooks, server.secret, self.plants, self.replies)
             asyncio.run(stage.play_all(tuple(scene for scene in SCENES if scene not in LEFT_OUT)))
         self.unmet = [each for each in stage.unmet if each.partition(":")[0] not in OTHERWISE]
-        self.at_rest = search(server.everything(), self.plants)
+        self.at_rest = search(server.everything(), self.plants).leaks
         self.in_replies = self.replies.holding(self.plants)
 
 

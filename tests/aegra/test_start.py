@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from kit.search import Words, search
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from testkit.aegra import aegra
@@ -136,4 +137,4 @@ def test_if_aegra_keeps_its_checkpointer_runs_fail_and_nothing_raw_is_stored(
             run = client.post("/runs/wait", json={"assistant_id": "agent", "input": message, "on_completion": "keep"})
         assert "__error__" in run.json()
         assert "checkpointer" in run.text
-        assert [place for place, data in server.everything() if planted.encode() in data] == []
+        assert search(server.everything(), Words(mail=planted)).leaks == {}

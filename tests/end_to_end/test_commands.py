@@ -9,11 +9,12 @@ from pathlib import Path
 import httpx
 import psycopg
 import pytest
+from kit.places import files
+from kit.search import Words, search
 from langchain_core.messages import AIMessage
 from testkit.ports import free_port
 from testkit.scripts import run_script
 
-from discreet.cli.planted import search_folder
 from discreet.testing import Failure, openai_server
 
 
@@ -93,7 +94,7 @@ def test_demo_shows_itself_in_a_browser_until_it_is_stopped(discreet_command, cl
     assert elsewhere.status_code == 403
     assert after.count("<h3>Memory gate</h3>") == 1
     assert "My e-mail is &lt;EMAIL&gt;" in re.sub("<.*?>", "", after)
-    assert not search_folder(tmp_path / ".discreet" / "demo", {"e-mail": "ann@example.com"}).found
+    assert search(files(tmp_path / ".discreet" / "demo"), Words(mail="ann@example.com")).leaks == {}
 
 
 def test_demo_removes_nothing_but_its_own(discreet, tmp_path):

@@ -6,14 +6,14 @@ from contextlib import AsyncExitStack, suppress
 
 import httpx
 import psutil
-import psycopg
 import pytest
 import pytest_asyncio
+from kit.places import files, folder_of
+from kit.search import Words, search
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import NotFoundError
 from testkit.clients import local_client, local_sdk
 
-from discreet.cli.planted import search_folder
 from discreet.errors import EmptyInputError
 from discreet.storage.embedded import lease_server
 
@@ -368,10 +368,9 @@ async def test_no_planted_value_reaches_postgres(client, dev_server, token):
     planted = {"e-mail": f"ann.{token}@example.com", "phone": "+1 212 555 0147"}
     thread, _ = await say(client, f"I keep two parrots, write to {planted['e-mail']}.")
     await say(client, f"My number is {planted['phone']}, please remember it.", thread=thread)
-    with lease_server(dev_server.data_dir) as dsn, psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute("CHECKPOINT")
-    search = search_folder(dev_server.data_dir, {**planted, "kept": "I keep two parrots"})
-    assert search.found.keys() == {"kept"}
+    with lease_server(dev_server.data_dir) as dsn:
+        found = search(files(folder_of(dsn)), Words(values=planted, kept="I keep two parrots"))
+    assert found.leaks.keys() == {"kept"}
 
 
 async def test_files_are_of_their_owner_alone(client, dev_server, user):

@@ -1,9 +1,10 @@
 """A day of 200 turns in four languages through each of the three doors, each on a database of its own."""
 
 import pytest
+from kit.places import files, text_of
 from scripted_day import checks
 from scripted_day.chat import play_chat
-from scripted_day.dump import decoded, dump, runs
+from scripted_day.dump import dump, runs
 from scripted_day.model import model_of
 from scripted_day.script import read_day
 from scripted_day.server import play_server
@@ -60,5 +61,5 @@ def test_no_transcript_no_private_value_and_no_tool_result_is_in_a_table_or_was_
 
 
 def test_no_transcript_no_private_value_and_no_tool_result_is_in_the_servers_own_files(played):
-    files = [path for path in played.folder.rglob("*") if ".langgraph_api" in path.parts and path.is_file()]
-    checks.none_of(checks.leaked(played, {path.name: decoded(path.read_bytes()) for path in files}))
+    paths = [path for path in played.folder.rglob("*") if ".langgraph_api" in path.parts]
+    checks.none_of(checks.leaked(played, {path: text_of(data) for path, data in files(played.folder, paths)}))

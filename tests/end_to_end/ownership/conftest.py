@@ -5,7 +5,6 @@ import secrets
 import shutil
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,12 +33,6 @@ CONFIG = {
 }
 
 
-def rows_of(project):
-    """Return what the server has written of its own rows; it moves a file to its name when it is whole."""
-    paths = (project / ".langgraph_api").rglob("*")
-    return b"".join(path.read_bytes() for path in paths if path.is_file() and path.suffix != ".tmp")
-
-
 @pytest.fixture(scope="session")
 def ownership_server(tmp_path_factory, clean_environment, wait_until_ready):
     """`langgraph dev` with the auth of this project, until the tests are over."""
@@ -66,7 +59,7 @@ def ownership_server(tmp_path_factory, clean_environment, wait_until_ready):
     try:
         wait_until_ready(process, f"http://127.0.0.1:{port}", project / "server.log")
         urls = (f"http://127.0.0.1:{port}",)
-        yield ApiServer(urls=urls, folder=project, secret=secret, own_rows=partial(rows_of, project))
+        yield ApiServer(urls=urls, folder=project, secret=secret)
     finally:
         process.terminate()
         process.wait(60)

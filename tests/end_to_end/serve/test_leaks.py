@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import secrets
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -10,8 +9,9 @@ from operator import itemgetter
 from zlib import crc32
 
 import pytest
-from leak_suite.plants import Plants
-from leak_suite.server import make_talkative, search
+from kit.places import make_talkative
+from kit.planter import Planter
+from kit.search import Found, search
 from ownership_battery.operations import ADMINISTRATORS
 from ownership_battery.rest_things import make_rest_things
 from rest_battery.pages import Walk
@@ -50,16 +50,12 @@ OWN_WORDS = re.compile(r"header x-request-id of .*|(field|sentence in) user_id o
 class Played:
     """What was sent, and what came of it."""
 
-    plants: Plants
-    word: str
-    """One that nobody needs to hide."""
+    plants: Planter
     answered: list = field(default_factory=list)
     """Who got it, when, what to, and the answer."""
     pages: set = field(default_factory=set)
-    left: dict = field(default_factory=dict)
-    """Where values are found, by their names."""
-    kept: set = field(default_factory=set)
-    """Where the word is found."""
+    left: Found | None = None
+    """What is found where."""
 
     def plant(self, what, operation):
         """Return a value that stands nowhere else."""
@@ -83,14 +79,12 @@ class Played:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory, kind):
     folder = tmp_path_factory.mktemp("leaks")
-    played = Played(Plants(secrets.randbits(64)), "".join(secrets.choice("bcdfghjk") for _ in range(12)))
+    played = Played(Planter())
     with lease_server(folder / ".discreet") as dsn:
         make_talkative(dsn)
         with rest_server(kind, folder, dsn) as server:
             asyncio.run(play(server, played))
-        haystacks = list(server.haystacks())
-        played.left = search(haystacks, played.plants)
-        played.kept = {where for where, data in haystacks if played.word.encode() in data}
+        played.left = search(server.places(), played.plants)
     return played
 
 
@@ -106,7 +100,7 @@ async def play(server, played):
         server.client(None) as nobody,
     ):
         document = (await owner.get("/openapi.json")).json()
-        body = {"short_answer": f"I like {played.word}.", "type": "important_moment"}
+        body = {"short_answer": f"I like {played.plants.keep('word')}.", "type": "important_moment"}
         assert (await owner.post("/memory/store", json=body)).status_code == 201
         dsn = server.databases[0]
         things = await make_rest_things(owner, owners, dsn=dsn)
@@ -171,7 +165,7 @@ async def walk(played, server, admin, owners):
 def test_nothing_planted_is_on_any_disk_or_in_any_log(played):
     found = {
         name: where
-        for name, where in played.left.items()
+        for name, where in played.left.leaks.items()
         if not (ASKED_FOR.fullmatch(name) and all(STATEMENTS.fullmatch(place) for place in where))
     }
     assert found == {}
@@ -191,7 +185,7 @@ def test_no_request_makes_the_server_fail(played):
 
 
 def test_the_search_finds_what_is_kept(played):
-    assert "table memory" in played.kept
+    assert "table memory" in played.left.kept[played.plants.keep("word")]
 
 
 def test_the_search_had_much_to_look_at(played):

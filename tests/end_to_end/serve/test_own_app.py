@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-import secrets
 from datetime import timedelta
 
 import pytest
-from leak_suite.plants import Plants
-from leak_suite.server import make_talkative, search
+from kit.places import make_talkative
+from kit.planter import Planter
+from kit.search import search
 from testkit.clients import local_client
 from testkit.ports import free_port
 from testkit.rest_servers import OWN_APP, rest_server, shared_vault
@@ -145,8 +145,9 @@ async def test_what_is_too_long_or_no_message_is_refused(own_app, token):
         assert (await ann.get("/chat/c")).json() == []
 
 
-async def test_nothing_personal_is_left_when_it_has_ended(own_app, folder, dsn, token):
-    plants = Plants(secrets.randbits(64))
+async def test_nothing_personal_is_left_when_it_has_ended(own_app, folder, dsn):
+    plants = Planter()
+    token = plants.keep("word")
     ann, bob = (plants.value(f"identity of {who}", "chat", "email") for who in ("ann", "bob"))
     for number, kind in enumerate(("email", "phone", "card", "iban", "address", "token")):
         at, conversation = number % 2, plants.value(f"conversation {number}", "chat", "email")
@@ -163,6 +164,6 @@ async def test_nothing_personal_is_left_when_it_has_ended(own_app, folder, dsn, 
         assert await history(own_app, bob, at=at, conversation=conversation) == []
     async with own_app.client("boss", admin=True) as admin:
         assert plants.within((await admin.get("/memory/metrics")).content) == set()
-    left = list(own_app.haystacks())
-    assert search(left, plants) == {}
-    assert "table checkpoint_messages" in {where for where, data in left if token.encode() in data}
+    left = search(own_app.places(), plants)
+    assert left.leaks == {}
+    assert "table checkpoint_messages" in left.kept[token]

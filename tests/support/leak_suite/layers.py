@@ -8,6 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
+import kit
+
 INGRESS: Final = "ingress"
 GUARD: Final = "guard"
 CHECKPOINTER: Final = "checkpointer"
@@ -88,7 +90,8 @@ def write_project(folder: Path, layers: Collection[str], *, webhooks: bool = Fal
     With `webhooks` they are called on this machine; else they are not called at all.
     """
     shutil.copytree(PROJECT, folder, dirs_exist_ok=True)
-    shutil.copytree(Path(__file__).parent, folder / "leak_suite", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in (Path(__file__).parent, Path(kit.__file__).parent):
+        shutil.copytree(package, folder / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     imports = ["import os"]
     if GUARD in layers:
         imports.append("from discreet.graph.guard import guarded")

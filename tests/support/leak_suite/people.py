@@ -13,9 +13,8 @@ from typing import Any, Literal
 
 import httpx
 import jwt
+from kit.planter import Planter
 from websockets.asyncio.client import connect
-
-from leak_suite.plants import Plants
 
 SWITCHED = 101
 """Status of a WebSocket that was opened (RFC 9110, section 15.2.2)."""
@@ -52,7 +51,7 @@ class Replies:
 
     said: list[Reply] = field(default_factory=list)
 
-    def holding(self, plants: Plants) -> dict[str, set[str]]:
+    def holding(self, plants: Planter) -> dict[str, set[str]]:
         """Return what stands in answers in which nothing may stand, by the name of the value."""
         found: dict[str, set[str]] = {}
         for reply in self.said:

@@ -13,10 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+from kit.planter import Planter
+
 from discreet.storage.embedded import lease_server
 from leak_suite.layers import write_project
 from leak_suite.people import Person, Replies, Reply, person
-from leak_suite.plants import Plants
 from leak_suite.scenes import SCENES
 from leak_suite.server import Found, environment_of_server, left_behind, running
 from leak_suite.visit import Visit
@@ -30,7 +31,7 @@ HOOK_SECONDS = 20
 class Played:
     """What came of it."""
 
-    plants: Plants
+    plants: Planter
     at_rest: Found
     """Values on disk, by name: where."""
     in_replies: Found
@@ -59,7 +60,7 @@ def play(
 ) -> Played:
     """Start a server with these `layers` and `settings` in its environment, play the `scenes` on it, stop it, and search."""
     scenes = tuple(scenes)
-    plants = Plants(secrets.randbits(64))
+    plants = Planter()
     folder.mkdir(parents=True, exist_ok=True)
     write_project(folder, layers, webhooks=webhooks)
     cluster = folder / ".discreet"
@@ -95,7 +96,7 @@ class Stage:
     """Where it may send webhooks."""
     secret: str
     """What its tokens are signed with."""
-    plants: Plants
+    plants: Planter
     replies: Replies
     unmet: list[str] = field(default_factory=list)
 

@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-import psycopg
-from psycopg import sql
-from testkit.haystacks import files_of, tables_of
+from kit.places import files, log, make_talkative, rows
+from kit.planter import Planter
+from kit.search import search
 from testkit.ports import free_port
-
-from leak_suite.plants import Plants
 
 START_SECONDS = 120
 STOP_SECONDS = 60
 LOOK_SECONDS = 0.03
 """How often the watcher looks; the server writes its rows every tenth of a second."""
-
-TALKATIVE = (
-    "log_min_messages = 'info'",
-    "log_statement = 'all'",
-    "log_min_error_statement = 'error'",
-    "log_error_verbosity = 'default'",
-    "log_parameter_max_length = -1",
-    "log_parameter_max_length_on_error = -1",
-)
-"""Settings with which PostgreSQL writes into its log whatever it is told, so that nothing passes it unseen."""
-
-COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
-"""What may stand amidst a value in a coloured log."""
 
 Found = dict[str, set[str]]
 """Where values were found, by the name of the value."""
@@ -56,16 +40,8 @@ class Server:
     """How many versions of those files were searched."""
 
 
-def make_talkative(dsn: str) -> None:
-    """Have PostgreSQL log all that it is told from now on in this database."""
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        for setting in TALKATIVE:
-            database = sql.Identifier(connection.info.dbname)
-            connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(database, sql.SQL(setting)))
-
-
 @contextmanager
-def running(folder: Path, environment: Mapping[str, str], dsn: str, plants: Plants) -> Iterator[Server]:
+def running(folder: Path, environment: Mapping[str, str], dsn: str, plants: Planter) -> Iterator[Server]:
     """Run the server of the project in `folder` over the database `dsn`; watch what it writes."""
     make_talkative(dsn)
     port = free_port()
@@ -128,36 +104,24 @@ def environment_of_server(secret: str, hooks: str) -> dict[str, str]:
     }
 
 
-def left_behind(server: Server, plants: Plants, dsn: str, cluster: Path) -> Found:
+def left_behind(server: Server, plants: Planter, dsn: str, cluster: Path) -> Found:
     """Return what stands on disk and what stood there: rows of every table, all files of PostgreSQL, the log, the pickles."""
-    found = search(_haystacks(server, dsn, cluster), plants)
+    found = search(_places(server, dsn, cluster), plants).leaks
     for name, places in server.seen.items():
         found.setdefault(name, set()).update(places)
     return found
 
 
-def search(haystacks: Iterable[tuple[str, bytes]], plants: Plants) -> Found:
-    """Return which values are in what was left, which comes as pairs of a place and what stands there."""
-    found: Found = {}
-    for where, data in haystacks:
-        for name in plants.within(data):
-            found.setdefault(name, set()).add(where)
-    return found
+def _places(server: Server, dsn: str, cluster: Path) -> Iterator[tuple[str, bytes]]:
+    yield from rows(dsn)
+    yield from log("log", server.log.read_bytes())
+    paths = [path for path in server.folder.rglob("*") if path != server.log]
+    at = f"{cluster.relative_to(server.folder)}{os.sep}"
+    for path, data in files(server.folder, paths):
+        yield f"postgres {path.removeprefix(at)}" if path.startswith(at) else path, data
 
 
-def _haystacks(server: Server, dsn: str, cluster: Path) -> Iterator[tuple[str, bytes]]:
-    for table, rows in tables_of(dsn):
-        yield f"table {table}", rows
-    log = server.log.read_bytes()
-    yield "log", log
-    yield "log", COLOURS.sub(b"", log)
-    for path, data in files_of(server.folder):
-        if path != server.log:
-            kind = "postgres " if path.is_relative_to(cluster) else ""
-            yield f"{kind}{path.relative_to(cluster if kind else server.folder)}", data
-
-
-def _watch(server: Server, plants: Plants, over: threading.Event) -> None:
+def _watch(server: Server, plants: Planter, over: threading.Event) -> None:
     """Search the files that the server keeps its rows in whenever they change; once more when it has ended."""
     searched: dict[Path, int] = {}
     last = False

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kit.planter import Planter
+
 from leak_suite.people import Person
-from leak_suite.plants import Plants
 
 Scene = Callable[["Visit"], Awaitable[None]]
 
@@ -22,7 +23,7 @@ class Visit:
     """What a scene needs."""
 
     route: str
-    plants: Plants
+    plants: Planter
     owner: Person
     other: Person
     hooks: str

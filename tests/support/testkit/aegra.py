@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import httpx
 import redis
+from kit.places import redis_keys
 
 from testkit.api_servers import ApiServer
 from testkit.clients import NO_CERTIFICATES
@@ -115,31 +115,14 @@ class Aegra(ApiServer):
     redis_url: str
 
     def redis_keys(self) -> Iterator[tuple[str, bytes]]:
-        """Yield each key of its Redis with all that it holds."""
+        """Yield each key of its Redis with all that it holds; at times there is none."""
         with redis.Redis.from_url(self.redis_url) as client:
-            for key in client.scan_iter():
-                yield f"redis {key.decode(errors='replace')}", key + (client.dump(key) or b"") + _said(client, key)
+            yield from redis_keys(client, may_be_empty=True)
 
     def everything(self) -> Iterator[tuple[str, bytes]]:
         """Yield all that it has left: tables, keys of Redis, logs and files."""
-        yield from self.haystacks()
+        yield from self.places()
         yield from self.redis_keys()
-
-
-def _said(client: Any, key: bytes) -> bytes:
-    """Return a key's value uncompressed."""
-    kind = client.type(key)
-    if kind == b"string":
-        return bytes(client.get(key) or b"")
-    if kind == b"list":
-        return b"\n".join(client.lrange(key, 0, -1))
-    if kind == b"hash":
-        return repr(client.hgetall(key)).encode()
-    if kind == b"stream":
-        return repr(client.xrange(key)).encode()
-    if kind == b"zset":
-        return repr(client.zrange(key, 0, -1, withscores=True)).encode()
-    return repr(client.smembers(key)).encode() if kind == b"set" else b""
 
 
 @contextmanager

@@ -3,22 +3,22 @@
 A suite makes an `ApiServer` in a fixture of its own, and gives it to what it shares with the suites of other servers:
 
 * `ownership_battery`: operations, what is somebody's (`make_things`), and the checks of all of it (`checks`);
-* `leak_suite`: values to plant (`plants`), scenes of LangGraph's API (`scenes`) and the stage they are played on (`play`);
+* `leak_suite`: scenes of LangGraph's API (`scenes`) and the stage they are played on (`play`);
 * `rest_battery`: values in every field of every operation that an OpenAPI lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import httpx
+from kit.places import files, rows
 
 from discreet.access.development import TTL, make_token
 from testkit.clients import local_client
-from testkit.haystacks import files_of, tables_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +33,6 @@ class ApiServer:
     """What its tokens are signed with (DISCREET_JWT_SECRET)."""
     databases: tuple[str, ...] = ()
     """DSNs of all databases that it writes to."""
-    own_rows: Callable[[], bytes] | None = None
-    """Reads the rows of the server itself, where they are in no table of `databases`."""
 
     @property
     def url(self) -> str:
@@ -53,16 +51,8 @@ class ApiServer:
         """Return where the WebSocket of a thread is."""
         return f"ws{self.url.removeprefix('http')}/threads/{thread_id}/stream/events"
 
-    def rows(self) -> bytes:
-        """Return all rows of threads, runs and so on, as they are kept."""
-        if self.own_rows is not None:
-            return self.own_rows()
-        return b"".join(rows for dsn in self.databases for _, rows in tables_of(dsn))
-
-    def haystacks(self) -> Iterator[tuple[str, bytes]]:
-        """Yield all that it has left, by where: every table, then every file of its folder, its logs among them."""
+    def places(self) -> Iterator[tuple[str, bytes]]:
+        """Yield all that it has left: every table, then every file of its folder, its logs among them."""
         for dsn in self.databases:
-            for table, rows in tables_of(dsn):
-                yield f"table {table}", rows
-        for path, data in files_of(self.folder):
-            yield str(path.relative_to(self.folder)), data
+            yield from rows(dsn)
+        yield from files(self.folder)

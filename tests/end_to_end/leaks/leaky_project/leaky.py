@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+from kit.planter import Planter
 from langchain_core.callbacks import CallbackManagerForLLMRun, adispatch_custom_event
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
@@ -21,13 +22,12 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import interrupt
 from leak_suite.digest import digest
-from leak_suite.plants import Plants
 from typing_extensions import TypedDict
 
 from discreet.providers.streaming import stream_chunks
 from discreet.testing.strict_model import StrictChatModel
 
-plants = Plants(int(os.environ["LEAK_SEED"]))
+plants = Planter(int(os.environ["LEAK_SEED"]))
 
 ROUTE = "route "
 """Stands before the route's name in a message to the template."""
