@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
-from pathlib import Path
+from contextlib import AbstractContextManager
+from itertools import chain
 from typing import Any, NotRequired
 from uuid import uuid4
 
 import psycopg
 import pytest
+from kit.places import ChangedFiles, rows
+from kit.planter import WORDS, Planter
+from kit.search import Words, search
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
@@ -38,22 +40,19 @@ class Agent:
     """The graph, the words planted in it, and how often its tool ran."""
 
     def __init__(self) -> None:
-        self.seal = uuid4().hex[16:].translate(str.maketrans("0123456789", "ghijklmnop"))
-        self.raw: set[str] = set()
+        self.planted = Planter(families=[WORDS])
         self.tool_runs = 0
 
     def plant(self, where: str) -> str:
         """A word that no redactor knows: only structure can keep it out."""
-        word = f"raw{where}{self.seal}"
-        self.raw.add(word)
-        return word
+        return self.planted.raw(where)
 
     def keep(self, what: str) -> str:
-        return f"keep{what}{self.seal}"
+        return self.planted.keep(what)
 
     @property
     def email(self) -> str:
-        return f"anna.{self.seal}@example.com"
+        return self.planted.email("mail")
 
     def config(self, thread_id: str) -> dict[str, Any]:
         return {
@@ -188,64 +187,21 @@ def _emptied(dsn: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def written_files(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[], list[Path]] | None:
-    """Return what lists the server's files that were written since the test began; None where nobody will search.
+def changed_files(request: pytest.FixtureRequest) -> ChangedFiles | None:
+    """Return the server's files that were written since the test began; None where nobody will search.
 
-    Heap, WAL, log: a word that is planted in the test can be in no other. It comes before whatever the test uses.
+    It comes before whatever the test uses.
     """
-    if not {"words_on_disk", "left_by"} & set(request.fixturenames):
+    if not {"on_disk", "left_by"} & set(request.fixturenames):
         return None
-    request.getfixturevalue("server_dsn")
-    server = next(tmp_path_factory.getbasetemp().glob("server[0-9]*"))
-    before = _stamps(server)
-    recently = max(written for written, _, _ in before.values()) - CLOCK_STEP
-    return lambda: [
-        path for path, stamp in _stamps(server).items() if stamp != before.get(path) or stamp[0] >= recently
-    ]
-
-
-CLOCK_STEP = 1_000_000_000
-"""Nanoseconds, and more than any file system's clock needs to go on: a file may be written twice within one step."""
-
-
-def _stamps(folder: Path) -> dict[Path, tuple[int, int, int]]:
-    """Return of each file when it was written, how long it is and its number."""
-    stamps = {}
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place, name)
-            with suppress(FileNotFoundError):  # the server removes what it no longer needs
-                found = path.lstat()
-                stamps[path] = (found.st_mtime_ns, found.st_size, found.st_ino)
-    return stamps
+    return ChangedFiles(request.getfixturevalue("server_dsn"))
 
 
 @pytest.fixture
-def words_on_disk(empty_database: str, written_files: Callable[[], list[Path]]) -> Callable[[set[str]], set[str]]:
-    """Return which of some words are in any row, as text, or in any file of the server that the test has changed."""
+def on_disk(empty_database: str, changed_files: ChangedFiles) -> Callable[..., set[str]]:
+    """Return which of some values, by their names, or of what was planted, are in a row or in a file that has changed."""
 
-    def search(words: set[str]) -> set[str]:
-        with psycopg.connect(empty_database, autocommit=True) as connection:
-            haystacks = [row.encode() for row in _rows(connection)]
-            connection.execute("CHECKPOINT")
-        found = {word for word in words if any(word.encode() in haystack for haystack in haystacks)}
-        for path in written_files():
-            with suppress(FileNotFoundError):  # as above
-                content = path.read_bytes()
-                found |= {word for word in words - found if word.encode() in content}
-        return found
+    def find(planted: Planter | None = None, **values: str) -> set[str]:
+        return set(search(chain(rows(empty_database), changed_files), planted or Words(**values)).leaks)
 
-    return search
-
-
-def _rows(connection: psycopg.Connection[Any]) -> list[str]:
-    columns = connection.execute(
-        "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'"
-    ).fetchall()
-    rows: list[str] = []
-    for table, column, kind in columns:
-        shown = f"encode({column}, 'escape')" if kind == "bytea" else f"{column}::text"
-        rows += [row[0] or "" for row in connection.execute(f"SELECT {shown} FROM {table}")]
-    return rows
+    return find

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from kit.planter import Planter
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -18,7 +19,8 @@ from discreet.errors import ConfigurationError, PauseExpiredError, TransientStat
 from discreet.testing import InMemorySpill
 
 THREAD: dict[str, Any] = {"configurable": {"thread_id": "1"}}
-CALL = {"name": "look_up", "args": {"query": "raw"}, "id": "c1"}
+RAW = Planter().raw("result")
+CALL = {"name": "look_up", "args": {"query": RAW}, "id": "c1"}
 
 
 def agent(saver: Any, runs: list[str] | None = None) -> Any:
@@ -31,7 +33,7 @@ def agent(saver: Any, runs: list[str] | None = None) -> Any:
     def look_up(state: MessagesState) -> Any:
         answer = interrupt("may I?") if "ask" in state["messages"][-2].text else "yes"
         runs.append(str(answer))
-        return {"messages": [ToolMessage(f"raw {answer}", tool_call_id="c1")]}
+        return {"messages": [ToolMessage(f"{RAW} {answer}", tool_call_id="c1")]}
 
     def answer(state: MessagesState) -> Any:
         return {"messages": [AIMessage(f"answer {len(runs)}")]}
@@ -150,7 +152,7 @@ def two_processes(empty_database):
     return lambda **options: RedactingSaver.from_conn_string(empty_database, keys=keys, **options)
 
 
-async def test_another_process_forks_a_turn_that_is_kept_for_it(two_processes, empty_database, words_on_disk):
+async def test_another_process_forks_a_turn_that_is_kept_for_it(two_processes, empty_database, on_disk):
     runs: list[str] = []
     async with two_processes(history_ttl=600) as here, two_processes(history_ttl=600) as there:
         await here.setup()
@@ -168,7 +170,7 @@ async def test_another_process_forks_a_turn_that_is_kept_for_it(two_processes, e
         await fresh.adelete_thread("1")
         with pytest.raises(TransientStateLostError):
             await agent(fresh).ainvoke(None, steps[0].config)
-    assert words_on_disk({"raw yes"}) == set()
+    assert on_disk(result=f"{RAW} yes") == set()
 
 
 async def test_a_history_needs_a_key():

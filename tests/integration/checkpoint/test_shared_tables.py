@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import psycopg
 import pytest
+from kit.planter import Planter
+from kit.search import in_rows
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -17,18 +19,26 @@ from discreet.checkpoint import CheckpointPolicy, RedactingSaver
 
 THREAD: dict[str, Any] = {"configurable": {"thread_id": "1"}}
 IMAGE = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,cmF3"}}]
-THINKING = [{"type": "thinking", "thinking": "raw thought", "signature": "x"}, {"type": "text", "text": "thought over"}]
-CALLS = [{"name": "look_up", "args": {"query": "raw"}, "id": "c1"}]
+RAW = Planter().raw("said")
+THINKING = [
+    {"type": "thinking", "thinking": f"{RAW} thought", "signature": "x"},
+    {"type": "text", "text": "thought over"},
+]
+CALLS = [{"name": "look_up", "args": {"query": RAW}, "id": "c1"}]
 SHAPES: dict[str, tuple[Any, list[BaseMessage]]] = {
     "plain text": ("I am anna@example.com", [AIMessage("Hello anna@example.com")]),
     "tool calls": (
         "look",
-        [AIMessage("raw plan", tool_calls=CALLS), ToolMessage("raw result", tool_call_id="c1"), AIMessage("found")],
+        [
+            AIMessage(f"{RAW} plan", tool_calls=CALLS),
+            ToolMessage(f"{RAW} result", tool_call_id="c1"),
+            AIMessage("found"),
+        ],
     ),
-    "a system message": ("hello", [SystemMessage("raw prompt"), AIMessage("hi")]),
+    "a system message": ("hello", [SystemMessage(f"{RAW} prompt"), AIMessage("hi")]),
     "an image": (IMAGE, [AIMessage("a picture")]),
     "thinking": ("think", [AIMessage(THINKING)]),  # type: ignore[arg-type]  # blocks as Anthropic has them
-    "metadata": ("hello", [AIMessage("hi", response_metadata={"model": "raw model"}, name="raw name")]),
+    "metadata": ("hello", [AIMessage("hi", response_metadata={"model": f"{RAW} model"}, name=f"{RAW} name")]),
 }
 
 GROWING = DeltaChannel(lambda before, writes: [*before, *(m for write in writes for m in write)], list)
@@ -51,14 +61,6 @@ def graph(saver: Any, said: list[BaseMessage], seen: list[str]) -> Any:
     return builder.compile(checkpointer=saver)
 
 
-def dump(dsn: str) -> str:
-    """Return all rows, what is in blobs too."""
-    with psycopg.connect(dsn) as connection:
-        tables = [row[0] for row in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
-        rows = [str(row) for table in tables for row in connection.execute(f"SELECT * FROM {table}").fetchall()]
-    return "\n".join(rows)
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 async def test_turns_of_a_stock_saver_and_of_ours_are_one_conversation(empty_database, shape, durability):
@@ -79,13 +81,12 @@ async def test_turns_of_a_stock_saver_and_of_ours_are_one_conversation(empty_dat
             assert len(humans) == number + 1, f"turn {number} sees those before it"
         assert len((await graph(ours, [], seen).aget_state(THREAD)).values["messages"]) == 8
         await ours.aprune(["1"])
-    assert "raw" not in dump(empty_database)
-    assert "anna@example.com" not in dump(empty_database)
+    assert in_rows(empty_database, raw=RAW, mail="anna@example.com") == {}
 
 
 async def test_a_pause_of_a_stock_saver_is_answered_under_ours(empty_database):
     def ask(state: MessagesState) -> Any:
-        return {"messages": [AIMessage(f"you said {interrupt('raw question')}")]}
+        return {"messages": [AIMessage(f"you said {interrupt(f'{RAW} question')}")]}
 
     builder = StateGraph(MessagesState)
     builder.add_node("ask", ask)
@@ -100,7 +101,7 @@ async def test_a_pause_of_a_stock_saver_is_answered_under_ours(empty_database):
         out = await builder.compile(checkpointer=ours).ainvoke(Command(resume="yes"), THREAD)
         assert [m.text for m in out["messages"]] == ["hello", "you said yes"]
         await ours.aprune(["1"])
-    assert "raw question" not in dump(empty_database)
+    assert in_rows(empty_database, question=RAW) == {}
 
 
 async def test_with_the_guard_a_thread_is_stored_by_row_and_a_stock_saver_refused(empty_database):

@@ -284,26 +284,30 @@ async def test_work_that_the_database_refuses_is_not_called_an_outage(empty_data
     assert "SQLSTATE 42P01" in str(caught.value)
 
 
-async def test_a_turn_shows_in_no_row_and_no_file_of_the_server(spill, execute, keys, words_on_disk, token):
+async def test_a_turn_shows_in_no_row_and_no_file_of_the_server(spill, execute, keys, on_disk, token):
     thread_id = f"thread{token}"
     await spill.save(thread_id, Spilled.now("head", f"raw{token}".encode() * 1_000))
     assert token.encode() in (await spill.load(thread_id)).payload
     execute("ALTER TABLE checkpoint_spill SET LOGGED")  # so that heap and WAL hold all of it
     secret = keys.current().secret
-    words = {thread_id, f"raw{token}", base64.b64encode(secret).decode(), secret.hex()}
-    assert words_on_disk(words) == {thread_id}
+    words = {
+        "thread": thread_id,
+        "said": f"raw{token}",
+        "key": secret,
+        "key in base64": base64.b64encode(secret).decode(),
+    }
+    assert on_disk(**words, **{"key in hex": secret.hex()}) == {"thread"}
 
 
 async def test_a_paused_graph_is_resumed_from_the_database_and_never_shows_in_it(
-    agent, spill, execute, words_on_disk, monkeypatch
+    agent, spill, execute, on_disk, monkeypatch
 ):
     monkeypatch.setattr(serialization, "COMPRESSION_LEVEL", 0)  # else what isn't sealed would not be found either
     thread = ThreadScratch("1")
     graph = agent.compile(thread.saver(SERDE))
     await graph.ainvoke(agent.say("tool pause"), agent.config("1"))
     payload = serialize(thread, SERDE)
-    shown = {word for word in agent.raw if word.encode() in payload}
-    assert {"args", "interrupt", "memory", "request"} <= {word.removesuffix(agent.seal)[3:] for word in shown}
+    assert {f"raw {place}" for place in ("args", "interrupt", "memory", "request")} <= agent.planted.within(payload)
     await spill.save("1", Spilled.now(thread.head(""), payload))
     execute("ALTER TABLE checkpoint_spill SET LOGGED")
 
@@ -313,7 +317,7 @@ async def test_a_paused_graph_is_resumed_from_the_database_and_never_shows_in_it
     result = await other.ainvoke(Command(resume="yes"), agent.config("1"))
     assert isinstance(result["messages"][-1], AIMessage)
     assert agent.tool_runs == 1
-    assert not words_on_disk(agent.raw)
+    assert on_disk(agent.planted) == set()
 
 
 async def test_saves_at_the_same_time_leave_the_newest(spill):

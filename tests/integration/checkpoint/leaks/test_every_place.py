@@ -20,6 +20,6 @@ async def test_nothing_planted_is_on_disk_and_what_must_survive_is(
         wrong = await play_all(scenes, await make_saver(pool))
         found = left_by(talkative_database)
     lost = {scene.name: missing for scene, _ in scenes if (missing := scene.kept - found.kept_in_rows())}
-    assert (plants.leaks(found.secrets), wrong, lost) == ({}, {}, {})
+    assert (found.leaks, wrong, lost) == ({}, {}, {})
     assert [record.name for record in caplog.records if plants.within(f"{record.getMessage()} {vars(record)}")] == []
     assert not plants.within(generate_latest().decode())

@@ -26,9 +26,9 @@ async def test_a_killed_process_leaves_nothing_planted_and_another_goes_on(
         remember(scene)
     found = left_by(talkative_database)
     lost = {scene.name: missing for scene, _ in scenes if (missing := scene.kept - found.kept_in_rows())}
-    assert (plants.leaks(found.secrets), lost) == ({}, {})
+    assert (found.leaks, lost) == ({}, {})
     async with open_pool(talkative_database, face) as pool:
         wrong = await play_all(scenes, await make_saver(pool), go_on)
         found = left_by(talkative_database)
     lost = {scene.name: missing for scene, _ in scenes if (missing := scene.kept - found.kept_in_rows())}
-    assert (plants.leaks(found.secrets), wrong, lost) == ({}, {}, {})
+    assert (found.leaks, wrong, lost) == ({}, {}, {})

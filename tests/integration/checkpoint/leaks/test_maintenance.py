@@ -44,5 +44,5 @@ async def test_copies_and_what_pruning_leaves_hold_nothing_planted(talkative_dat
         await called(saver, "delete_for_runs", [scene.run_id for scene, _ in scenes[::3]])
         await called(saver, "delete_thread", threads[-1])
         found = left_by(talkative_database)
-    assert (plants.leaks(found.secrets), wrong) == ({}, [{}, {}])
+    assert (found.leaks, wrong) == ({}, [{}, {}])
     assert found.kept_in_rows()

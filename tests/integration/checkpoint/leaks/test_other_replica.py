@@ -34,4 +34,4 @@ async def test_a_replica_that_refuses_an_answer_leaves_nothing_of_it(talkative_d
         ]
         found = left_by(talkative_database)
     lost = {scene.name: missing for scene, _ in scenes if (missing := scene.kept - found.kept_in_rows())}
-    assert (plants.leaks(found.secrets), wrong, lost) == ({}, [{}, {}, {}], {})
+    assert (found.leaks, wrong, lost) == ({}, [{}, {}, {}], {})

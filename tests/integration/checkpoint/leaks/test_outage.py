@@ -47,6 +47,6 @@ async def test_an_outage_in_the_middle_of_turns_leaks_nothing_and_loses_nothing(
         wrong.append(await play_all(scenes, saver, say_more))
         found = left_by(new_talkative_database)
     lost = {scene.name: missing for scene, _ in scenes if (missing := scene.kept - found.kept_in_rows())}
-    assert (plants.leaks(found.secrets), wrong, lost) == ({}, [{}, {}], {})
+    assert (found.leaks, wrong, lost) == ({}, [{}, {}], {})
     said = "".join("".join(traceback.format_exception(error)) for scene, _ in scenes for error in scene.errors)
     assert not plants.within(said + caplog.text)

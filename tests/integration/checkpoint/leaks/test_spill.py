@@ -30,5 +30,5 @@ async def test_a_spilled_pause_shows_nothing_and_is_resumed_elsewhere(talkative_
     with psycopg.connect(talkative_database) as connection:
         (sealed,) = connection.execute("SELECT count(*) FROM checkpoint_spill").fetchone()
     lost = {scene.name: missing for scene, _ in scenes if (missing := scene.kept - found.kept_in_rows())}
-    assert (plants.leaks(found.secrets), wrong, lost) == ({}, [{}, {}], {})
+    assert (found.leaks, wrong, lost) == ({}, [{}, {}], {})
     assert sealed == len(scenes)

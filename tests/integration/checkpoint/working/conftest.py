@@ -13,6 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from kit.planter import WORDS, Planter
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -98,7 +99,7 @@ def _meetings(params: Mapping[str, Any]) -> set[Any]:
 class Shop:
     """A model that uses the tools a user's text orders ("use:note use:ask"), and a record of what the tools did."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int | None = None) -> None:
         self.model = StrictChatModel(answer=self._answer)
         self.runs: list[str] = []
         """What really happened: a tool notes its name here once nothing can stop it."""
@@ -109,16 +110,20 @@ class Shop:
         self.before_failing: Callable[[], Any] = lambda: None
         self.in_tool: Callable[[], Any] = lambda: None
         """What `note` does in the middle of its work."""
-        # Without an "a": the graphs here do as texts say, and a random word may say "fail".
-        self.word = uuid4().hex[16:].translate(str.maketrans("0123456789a", "ghijklmnopq"))
-        """In every user's message, once; of letters alone and too short for a vendor's key (`dapi…`), so that it stays."""
-        self.email = f"anna.{self.word[::-1]}@example.com"
+        self.planted = Planter(families=[WORDS]) if seed is None else Planter(seed, [WORDS])
+        self.word = self.planted.kept
+        """In every user's message, once."""
+        self.email = self.planted.email("mail")
         self.plan = f"plan {self.word}"
         """What the model says beside a call of a tool: stored if the turn pauses, since the user has read it then."""
 
     def raw(self, what: str) -> str:
         """Return what no database may hold, and no other test says: a file of the server has what several of them wrote."""
-        return f"raw {what} {self.word}"
+        return self.planted.raw(what)
+
+    def hidden(self) -> dict[str, str]:
+        """Return what no database may hold of a turn that uses a tool, by name."""
+        return {"mail": self.email, "plan": self.plan, "result": self.raw("result"), "query": self.raw("query")}
 
     def _answer(self, messages: list[BaseMessage]) -> AIMessage:
         asked = max(index for index, message in enumerate(messages) if isinstance(message, HumanMessage))
@@ -395,5 +400,5 @@ def durability(request: pytest.FixtureRequest) -> dict[str, str]:
 
 @pytest.fixture
 def empty_database(database_with_tables: str) -> str:
-    """Return the DSN of a database with the savers' tables and no rows; `words_on_disk` looks into it."""
+    """Return the DSN of a database with the savers' tables and no rows; `on_disk` looks into it."""
     return database_with_tables

@@ -76,7 +76,7 @@ async def test_an_outage_at_the_end_of_a_turn_is_waited_for(rows, relay, shop, d
     assert await rows.talk(shop.loop).texts() == ["h:use:note one", "a:answer to"]
 
 
-async def test_an_outage_writes_nothing_raw(rows, relay, shop, durability, words_on_disk):
+async def test_an_outage_writes_nothing_raw(rows, relay, shop, durability, on_disk):
     talk = rows.talk(shop.loop)
     shop.in_tool = relay.down
     with pytest.raises(StorageUnavailableError):
@@ -84,7 +84,7 @@ async def test_an_outage_writes_nothing_raw(rows, relay, shop, durability, words
     shop.in_tool = lambda: None
     relay.up()
     await talk.invoke(shop.say("and now"), **durability)
-    assert words_on_disk({shop.email, shop.raw("result"), shop.plan, shop.raw("query")}) == set()
+    assert on_disk(**shop.hidden()) == set()
 
 
 async def test_an_outage_that_ends_within_the_turn_is_not_noticed(rows, relay, shop):
@@ -170,7 +170,7 @@ async def collect(shown, stream):
         shown.append(chunk)
 
 
-async def test_an_answer_to_a_question_whose_stub_was_lost_never_acts(rows, relay, shop, durability, words_on_disk):
+async def test_an_answer_to_a_question_whose_stub_was_lost_never_acts(rows, relay, shop, durability, on_disk):
     await ask_and_crash(rows, relay, shop, **durability)
     relay.up()
     relay.down = lambda: None
@@ -179,7 +179,7 @@ async def test_an_answer_to_a_question_whose_stub_was_lost_never_acts(rows, rela
         result = await there.invoke(Command(resume="yes"), **durability)
         assert shop.raw("question") in str(result["__interrupt__"])
     assert shop.runs == []
-    assert words_on_disk({shop.email, shop.raw("question")}) == set()
+    assert on_disk(mail=shop.email, question=shop.raw("question")) == set()
 
 
 async def test_the_process_that_asked_can_be_answered_after_the_outage(rows, relay, shop, durability):

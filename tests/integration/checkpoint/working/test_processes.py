@@ -4,8 +4,9 @@ import json
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import psycopg
 import pytest
+from kit import places
+from kit.search import search
 from testkit.scripts import ScriptProcess
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -37,7 +38,7 @@ ORDERS = {"loop": "use:note", "guarded": "gate:note"}
 @pytest.fixture(params=["loop", "guarded"])
 def killed(request, empty_database, shop):
     """Return the shape of a graph whose thread had one finished turn and then one that was killed in its tool."""
-    with worker(empty_database, request.param, "sync", "die", shop.word) as process:
+    with worker(empty_database, request.param, "sync", "die", shop.planted.seed) as process:
         send(process, f"hello there {shop.email}")
         receive(process)
         send(process, f"{ORDERS[request.param]} one {shop.word} {shop.email}")
@@ -63,7 +64,7 @@ async def test_a_killed_turn_runs_again_and_answers(rows, shop, killed):
     assert [text[0] for text in await talk.texts()] == ["h", "a"] * 3
 
 
-async def test_a_new_message_after_a_killed_turn_is_answered(rows, shop, killed, words_on_disk):
+async def test_a_new_message_after_a_killed_turn_is_answered(rows, shop, killed, on_disk):
     talk = rows.talk(getattr(shop, killed))
     await talk.invoke(shop.say("something else"))
     assert (shop.model.refused, shop.runs) == (0, [])
@@ -75,11 +76,11 @@ async def test_a_new_message_after_a_killed_turn_is_answered(rows, shop, killed,
         "a:answer to",
     ]
     assert sum(shop.word in text for text in said((await talk.state()).values)) == 2
-    assert words_on_disk({shop.email, shop.raw("result"), shop.plan, shop.raw("query")}) == set()
+    assert on_disk(**shop.hidden()) == set()
 
 
 async def test_a_turn_killed_twice_runs_again(rows, shop, killed, empty_database):
-    with worker(empty_database, killed, "sync", "die", shop.word) as process:
+    with worker(empty_database, killed, "sync", "die", shop.planted.seed) as process:
         send(process, f"{ORDERS[killed]} two {shop.word}")
         assert process.wait(60) == KILLED
     talk = rows.talk(getattr(shop, killed))
@@ -93,13 +94,10 @@ async def test_a_turn_killed_twice_runs_again(rows, shop, killed, empty_database
 
 
 def test_a_killed_turn_shows_the_users_text_once(empty_database, shop, killed):
-    with psycopg.connect(empty_database) as connection:
-        tables = [row[0] for row in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
-        dump = "".join(
-            str(row[0]) for table in tables for row in connection.execute(f"SELECT {table}::text FROM {table}")
-        )
+    dump = "".join(row for table in places.snapshot(empty_database).values() for row in table)
     plain, escaped = dump.count(shop.word), dump.count(shop.word.encode().hex())
     assert plain + escaped == 1
+    assert search(places.rows(empty_database), shop.planted).leaks == {}
 
 
 async def test_two_processes_take_turns(rows, shop, empty_database):

@@ -103,7 +103,7 @@ async def test_a_subgraph_that_no_policy_names_begins_anew_each_turn(rows, shop,
 
 @pytest.mark.parametrize("rows", ["postgres:async", "postgres:sync"], indirect=True)
 @pytest.mark.parametrize("policy", [UNNAMED, POLICY], ids=["unnamed", "named"])
-async def test_of_a_subgraph_that_no_policy_names_nothing_is_on_disk(rows, shop, durability, policy, words_on_disk):
+async def test_of_a_subgraph_that_no_policy_names_nothing_is_on_disk(rows, shop, durability, policy, on_disk):
     def act(state):
         return {"seen": [interrupt(shop.raw("question"))]} if "pause" in state["messages"][-1].text else {}
 
@@ -115,8 +115,8 @@ async def test_of_a_subgraph_that_no_policy_names_nothing_is_on_disk(rows, shop,
     talk = rows.talk(parent(builder.compile(checkpointer=True)), rows.open(policy))
     await talk.invoke(shop.say("first one"), **durability)
     await talk.invoke(shop.say("pause here"), **durability)
-    inside = {f"inside {shop.word}"}
-    assert words_on_disk({*inside, shop.raw("question"), shop.email}) == (inside if policy is POLICY else set())
+    found = on_disk(inside=f"inside {shop.word}", question=shop.raw("question"), mail=shop.email)
+    assert found == ({"inside"} if policy is POLICY else set())
 
 
 @OWN

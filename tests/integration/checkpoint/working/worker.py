@@ -1,7 +1,7 @@
 """A process of its own: says each line of its input in a thread, prints the thread's texts, and may have to die.
 
-Usage: worker.py DSN SHAPE DURABILITY [die WORD], where SHAPE is `loop` or `guarded`. With `die` the tool or gate that notes
-something kills the process in the middle of it, and WORD is in all that no database may hold.
+Usage: worker.py DSN SHAPE DURABILITY [die SEED], where SHAPE is `loop` or `guarded`. With `die` the tool or gate that notes
+something kills the process in the middle of it, and SEED gives what no database may hold.
 """
 
 import json
@@ -19,10 +19,9 @@ from discreet.checkpoint import RedactingSyncSaver
 CONFIG = {"configurable": {"thread_id": "1"}}
 
 
-def main(dsn: str, shape: str, durability: str, die: str = "", word: str = "") -> None:
-    shop = Shop()
+def main(dsn: str, shape: str, durability: str, die: str = "", seed: str = "") -> None:
+    shop = Shop(int(seed) if seed else None)
     if die:
-        shop.word = word
         shop.in_tool = lambda: os.kill(os.getpid(), signal.SIGKILL)
     with open_pool(dsn) as pool:
         graph = getattr(shop, shape)(RedactingSyncSaver.from_pool(pool))

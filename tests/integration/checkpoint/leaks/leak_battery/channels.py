@@ -59,14 +59,14 @@ def private_channels(scene: Scene, saver: Any) -> Any:
         get_stream_writer()({"progress": scene.raw("streamwriter")})
         return {
             "text": f"{scene.raw('strchannel')} {scene.email('strchannel')}",
-            "integer": scene.whole_number("intchannel"),
-            "real": scene.real_number("floatchannel"),
+            "integer": scene.whole_number(),
+            "real": scene.real_number(),
             "flag": True,
             "person": Person(name=scene.raw("pydanticchannel")),
             "visit": Visit(reason=scene.raw("dataclasschannel")),
             "mood": Mood.GOOD,
             "items": [scene.raw("listchannel"), scene.email("listchannel")],
-            "table": {scene.raw("dictkey"): scene.raw("dictchannel"), "number": scene.whole_number("dictchannel")},
+            "table": {scene.raw("dictkey"): scene.raw("dictchannel"), "number": scene.whole_number()},
             "names": {scene.raw("setchannel")},
             "data": scene.raw("byteschannel").encode(),
             "path": Path(scene.raw("pathchannel")),
@@ -102,7 +102,7 @@ def state_as_input(scene: Scene) -> dict[str, Any]:
     return {
         **user_message(scene),
         "text": scene.raw("inputstring"),
-        "integer": scene.whole_number("inputinteger"),
+        "integer": scene.whole_number(),
         "person": Person(name=scene.raw("inputobject")),
         "topic": scene.email("inputtopic"),
     }

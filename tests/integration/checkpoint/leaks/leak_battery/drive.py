@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from typing import Any
 
-from leak_battery.plants import Plants
+from kit.planter import Planter
+
 from leak_battery.play import Scenario, at_once, play
 from leak_battery.scenarios import SCENARIOS
 from leak_battery.scenes import Scene
@@ -23,7 +24,7 @@ WAIT_SECONDS = 60.0
 
 
 def make_scenes(
-    plants: Plants,
+    plants: Planter,
     face: Face,
     durabilities: Iterable[str],
     *,

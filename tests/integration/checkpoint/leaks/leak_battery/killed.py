@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kit.planter import Planter
+
 from leak_battery.drive import Scenes, make_scenes
-from leak_battery.plants import Plants
 from leak_battery.play import Scenario, take
 from leak_battery.scenarios import SCENARIOS
 from leak_battery.scenes import Scene
@@ -20,7 +21,7 @@ STORIES: dict[str, Story] = {
 CONTINUED = {RETRIED: Step("nothing", "over"), NEW_MESSAGE: Step("message", "over")}
 
 
-def killed_scenes(plants: Plants, face: Face, every: int) -> Scenes:
+def killed_scenes(plants: Planter, face: Face, every: int) -> Scenes:
     """Return the scenes that are killed, the same in every process that is given the same words."""
     names = [name for name, scenario in SCENARIOS.items() if scenario.has_heart]
     return make_scenes(plants, face, DURABILITIES, scenarios=names, stories=STORIES, every=every)

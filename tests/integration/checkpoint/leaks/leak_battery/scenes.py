@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
+from kit.planter import NUMBERS, WORDS, Planter
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, interrupt
 
-from leak_battery.plants import KEEP, PERSONAL, RAW, Plants
 from leak_battery.stories import HELD, STORIES, Face, Step, Story
+
+FAMILIES = (WORDS, NUMBERS)
+"""What scenes plant."""
 
 
 class PlantedError(Exception):
@@ -29,7 +32,7 @@ class PlantedError(Exception):
 class Scene:
     """What a scenario's nodes plant words through, and what plays the scenario's graph."""
 
-    plants: Plants
+    plants: Planter
     scenario_name: str
     story_name: str
     number: int
@@ -74,21 +77,21 @@ class Scene:
 
     def raw(self, place: str) -> str:
         """Return a word that no redactor knows: only structure can keep it out."""
-        return self.plants.word(RAW, place, self.name, self._code)
+        return self.plants.raw(place, self.name, self._code)
 
     def email(self, place: str) -> str:
         """Return an address, which the redactor knows."""
-        return f"{self.plants.word(PERSONAL, place, self.name, self._code)}@example.com"
+        return self.plants.email(place, self.name, self._code)
 
     def keep(self, place: str) -> str:
         """Return a word that must survive."""
-        return self.plants.word(KEEP, place, self.name, self._code)
+        return self.plants.keep(place, self._code)
 
-    def whole_number(self, place: str) -> int:
-        return self.plants.whole_number(place, self.name, self.number)
+    def whole_number(self) -> int:
+        return self.plants.whole_number(self.number)
 
-    def real_number(self, place: str) -> float:
-        return self.plants.real_number(place, self.name, self.number)
+    def real_number(self) -> float:
+        return self.plants.real_number(self.number)
 
     def text(self, place: str) -> str:
         """Return a text to keep, with an address in it to redact."""

@@ -22,7 +22,7 @@ def worker(scene: Scene, tools: Any, checkpointer: Any = None) -> Any:
     """Return a graph that takes a note and then runs `tools`."""
 
     def note(_: Any) -> dict[str, Any]:
-        return {"private": scene.raw("subgraphchannel"), "count": scene.whole_number("subgraphinteger")}
+        return {"private": scene.raw("subgraphchannel"), "count": scene.whole_number()}
 
     builder = StateGraph(OwnState)
     builder.add_node("note", note)
