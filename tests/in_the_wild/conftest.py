@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -31,25 +30,17 @@ def savers_template(make_database: Callable[..., AbstractContextManager[str]]) -
         yield urlsplit(dsn).path.removeprefix("/")
 
 
-@pytest.fixture(scope="session")
-def server_files(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return where the server keeps its heap, write-ahead log and log."""
-    return next(tmp_path_factory.getbasetemp().glob("server[0-9]*"))
-
-
 @pytest.fixture
-def house(
-    make_database: Callable[..., AbstractContextManager[str]], savers_template: str, server_files: Path
-) -> Iterator[House]:
+def house(make_database: Callable[..., AbstractContextManager[str]], savers_template: str) -> Iterator[House]:
     with make_database(template=savers_template) as dsn:
-        yield House(dsn, server_files)
+        yield House(dsn)
 
 
 @pytest.fixture
-def bare_house(make_database: Callable[..., AbstractContextManager[str]], server_files: Path) -> Iterator[House]:
+def bare_house(make_database: Callable[..., AbstractContextManager[str]]) -> Iterator[House]:
     """Return a house on a database without any table."""
     with make_database(template="template1") as dsn:
-        yield House(dsn, server_files)
+        yield House(dsn)
 
 
 @pytest.fixture

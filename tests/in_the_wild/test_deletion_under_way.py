@@ -7,9 +7,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from kit.places import snapshot
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
-from testkit.houses import House, all_rows
+from testkit.houses import House
 
 from discreet.checkpoint.postgres.threads import NOBODY
 from discreet.errors import DiscreetError
@@ -54,13 +55,13 @@ async def slow(house: House) -> Slow:
 
 
 def rows_about(house: House) -> list[str]:
-    """Return the values about the thread, but for the id in its tombstone, which stays a day and is nobody's."""
-    tombstones = "SELECT thread_id FROM checkpoint_threads WHERE user_key = %s AND deleted_at IS NOT NULL"
+    """Return what is left of the thread, but for the id in its tombstone, which stays a day and is nobody's."""
+    tombstones = "SELECT t::text FROM checkpoint_threads t WHERE user_key = %s AND deleted_at IS NOT NULL"
     with psycopg.connect(house.dsn) as connection:
-        found = [row for row in all_rows(connection) if house.thread in row or house.seal in row]
-        for (thread_id,) in connection.execute(tombstones, (NOBODY,)).fetchall():
-            found.remove(thread_id)
-    return found
+        stays = {row for (row,) in connection.execute(tombstones, (NOBODY,))}
+    found = house.on_disk(files=False)
+    about = [row for of_table in snapshot(house.dsn).values() for row in of_table if house.thread in row]
+    return [*found.leaks, *found.kept, *(row for row in about if row not in stays)]
 
 
 @pytest.mark.parametrize("deleted_by", ["the process that runs it", "another process"])
@@ -74,7 +75,7 @@ async def test_a_run_under_way_leaves_nothing(house, run, slow, deleted_by):
         assert rows_about(house) == [], "the run wrote after its thread was deleted"
         assert (await graph.aget_state(house.config)).values == {}, "the process still shows the thread"
     assert await house.after_restart(slow.graph) == []
-    assert not {word for word in house.on_disk() if word.startswith("raw")}
+    assert house.on_disk().leaks == {}
 
 
 @pytest.mark.parametrize("deleted_by", ["the process that runs it", "another process"])

@@ -86,7 +86,7 @@ async def test_the_synchronous_saver_uses_the_same_tables(bare_house, run):
 
 async def test_tables_are_where_the_search_path_of_the_role_says(bare_house, run):
     execute(bare_house, "CREATE SCHEMA memory")
-    name = f"app_{bare_house.seal}"
+    name = f"app_{bare_house.planted.kept}"
     with role(bare_house, name):
         execute(
             bare_house, f"GRANT ALL ON SCHEMA memory TO {name}", f"ALTER ROLE {name} SET search_path = memory, public"
@@ -109,7 +109,7 @@ async def test_two_sets_of_tables_on_the_search_path_are_refused_by_name(bare_ho
 
 
 async def test_a_role_that_owns_nothing_runs_setup_on_what_is_there(house, run):
-    name = f"app_{house.seal}"
+    name = f"app_{house.planted.kept}"
     with role(house, name):
         execute(
             house,

@@ -6,9 +6,10 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from kit.places import snapshot
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
-from testkit.coming_from import EMAIL, PHONE, Page, raw_in, redacted, rows_of
+from testkit.coming_from import EMAIL, PHONE, Page, raw_in, redacted
 from testkit.environments import python_with, run_script
 
 from discreet.importing.sources.langmem import open_langmem
@@ -80,13 +81,13 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, datab
         )  # fmt: skip
     items = {UUID(item["key"]): item for item in json.loads(printed)}
     assert {item["value"]["content"] for item in items.values()} == set(facts)
-    stored = rows_of(empty_database)
+    stored = snapshot(empty_database, written=True)
 
     scan, dry_run, import_ = PAGE.commands(**{"postgresql://app@db/old": empty_database})
     assert "EMAIL" in terminal.run(*scan)
     assert "2 rows of 1 users read, nothing stored (" in terminal.run(*dry_run)
     assert "2 rows of 1 users settled (" in terminal.run(*import_)
-    assert rows_of(empty_database) == stored
+    assert snapshot(empty_database, written=True) == stored
 
     model = ScriptedChatModel(responses=[AIMessage("Two parrots.")])
     async with open_storage() as storage:

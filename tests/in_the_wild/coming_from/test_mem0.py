@@ -6,8 +6,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from kit.places import snapshot
 from langchain_core.messages import AIMessage
-from testkit.coming_from import EMAIL, PHONE, Page, raw_in, redacted, rows_of
+from testkit.coming_from import EMAIL, PHONE, Page, raw_in, redacted
 from testkit.environments import python_with, run_script
 
 from discreet.importing.sources.mem0 import open_mem0
@@ -93,7 +94,7 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, datab
     (terminal.folder / "export.json").write_text(saved, encoding="utf-8")
     items = {UUID(item["id"]): item for item in json.loads(saved)["results"]}
     assert sorted(item["memory"] for item in items.values()) == sorted(facts)
-    stored = rows_of(empty_database)
+    stored = snapshot(empty_database, written=True)
 
     scan, dry_run, import_, import_file = PAGE.commands(**{"postgresql://app@db/old": empty_database})
     assert "EMAIL" in terminal.run(*scan)
@@ -101,7 +102,7 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, datab
     assert "3 rows of 1 users settled (" in terminal.run(*import_)
     said = terminal.run(*import_file)
     assert [int(each) for each in said.splitlines()[1].split()[-2:]] == [0, 3], "a second import finds what is there"
-    assert rows_of(empty_database) == stored
+    assert snapshot(empty_database, written=True) == stored
 
     async with open_storage() as storage:
         memories = {each.entry_id: each for each in await storage.memories.latest("ann")}

@@ -11,11 +11,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from kit.places import snapshot
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.postgres import AsyncPostgresStore
-from testkit.coming_from import EMAIL, PHONE, Page, raw_in, redacted, rows_of
+from testkit.coming_from import EMAIL, PHONE, Page, raw_in, redacted
 from testkit.planting.dev import plant_dev
 
 from discreet.checkpoint import RedactingSaver
@@ -70,14 +71,14 @@ async def filled(empty_database, monkeypatch):
 
 
 async def test_the_page_from_its_first_command_to_its_last(empty_database, database, filled, terminal, chat):
-    stored = rows_of(empty_database)
+    stored = snapshot(empty_database, written=True)
     plant_dev(terminal.folder, 1, seed=1)
     scan, scan_files, dry_run, import_ = PAGE.commands(**{"postgresql://app@db/langgraph": empty_database})
     assert "EMAIL" in terminal.run(*scan)
     assert "sensitive values" in terminal.run(*scan_files)
     assert f"{len(FACTS)} rows of 1 users read, nothing stored (" in terminal.run(*dry_run)
     assert f"{len(FACTS)} rows of 1 users settled (" in terminal.run(*import_)
-    assert rows_of(empty_database) == stored
+    assert snapshot(empty_database, written=True) == stored
     assert raw_in(database) == []
 
     chat.answers.append(AIMessage("You keep parrots."))

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import psycopg
 import pytest
+from kit.places import snapshot
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
@@ -20,7 +21,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
-from testkit.coming_from import EMAIL, PHONE, Page, raw_in, rows_of
+from testkit.coming_from import EMAIL, PHONE, Page, raw_in
 
 from discreet.checkpoint import KEEP, CheckpointPolicy, RedactingSaver, RedactingSyncSaver
 from discreet.errors import CheckpointError
@@ -99,14 +100,14 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, termi
         assert type(names["saver"]) is AsyncPostgresSaver
         for name in ("one", "two"):
             await talk(names["graph"], name, *SAID[:2])
-    stored = rows_of(dsn)
+    stored = snapshot(dsn, written=True)
     scan, dry_run, scrub, check = PAGE.commands(**{"$DSN": dsn})
 
     found = terminal.run(*scan)
     assert {"EMAIL", "PHONE", "scrub"} <= set(found.split())
     assert EMAIL not in (terminal.folder / "before.html").read_text(encoding="utf-8")
     terminal.run(*check, code=1)
-    assert rows_of(dsn) == stored
+    assert snapshot(dsn, written=True) == stored
 
     async with PAGE.program("after", dsn=dsn, builder=builder(seen := [])) as names:
         assert type(names["saver"]) is RedactingSaver

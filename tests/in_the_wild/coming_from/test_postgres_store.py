@@ -10,12 +10,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from kit.places import snapshot
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.postgres import AsyncPostgresStore
 from langgraph.store.sqlite import SqliteStore
-from testkit.coming_from import EMAIL, PHONE, Page, raw_in, redacted, rows_of
+from testkit.coming_from import EMAIL, PHONE, Page, raw_in, redacted
 from typing_extensions import TypedDict
 
 PAGE = Page("postgres_store.md")
@@ -76,7 +77,7 @@ async def old(empty_database):
 
 async def test_the_page_from_its_first_command_to_its_last(old, database, terminal):
     dsn, items = old
-    stored = rows_of(dsn)
+    stored = snapshot(dsn, written=True)
     scan, dry_run, import_ = PAGE.commands(**{"postgresql://app@db/old": dsn})
     assert "EMAIL" in terminal.run(*scan)
     said = terminal.run(*dry_run, code=1)
@@ -88,7 +89,7 @@ async def test_the_page_from_its_first_command_to_its_last(old, database, termin
     (bad,) = terminal.folder.glob("discreet-import-bad-store-*.jsonl")
     assert stat.S_IMODE(bad.stat().st_mode) == 0o600
     assert "store item    0              4" in terminal.run(*import_, "--resume", code=1)
-    assert rows_of(dsn) == stored
+    assert snapshot(dsn, written=True) == stored
     assert raw_in(database) == []
 
     async with PAGE.program("after", dsn=database, builder=builder()) as names:

@@ -2,7 +2,8 @@
 
 import asyncio
 
-import psycopg
+from kit.places import snapshot
+from kit.search import in_rows
 
 from discreet.api.pages.attempts import MOST, WINDOW_SECONDS, Limit, SharedAttempts
 from discreet.storage import open_storage
@@ -27,7 +28,5 @@ async def test_two_processes_have_the_attempts_of_one(empty_database):
 async def test_attempts_leave_no_address_in_the_database(empty_database):
     async with open_storage(empty_database, embeddings=StubEmbeddings(dims=64)) as storage:
         await SharedAttempts(storage.short_term).begin(Limit("address 198.51.100.4", MOST))
-    with psycopg.connect(empty_database) as connection:
-        rows = connection.execute("SELECT w::text FROM discreet.short_term_work w").fetchall()
-    assert len(rows) == 1
-    assert "198.51.100.4" not in rows[0][0]
+    assert len(snapshot(empty_database)["discreet.short_term_work"]) == 1
+    assert in_rows(empty_database, address="198.51.100.4") == {}

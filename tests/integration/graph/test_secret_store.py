@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from uuid import uuid4
 
-import psycopg
 import pytest
+from kit.places import files, folder_of
+from kit.search import Words, search
 from langchain_core.messages import AIMessage, HumanMessage
 
 from discreet.checkpoint import RedactingSaver
-from discreet.cli.planted import search_folder
 from discreet.encryption import Keyring, make_key
 from discreet.graph import build_graph
 from discreet.redaction.placeholders import referenced
@@ -26,14 +25,6 @@ pytestmark = pytest.mark.one_server("reads the files of the server")
 @pytest.fixture
 def password(token):
     return token + "Aa7!"
-
-
-def files_that_hold(dsn, **planted):
-    """Return in which files of the server each value stands."""
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute("CHECKPOINT")
-        [folder] = connection.execute("SHOW data_directory").fetchone()
-    return search_folder(Path(folder), planted).found
 
 
 @pytest.mark.parametrize("sealed", [False, True], ids=["plain", "sealed"])
@@ -68,7 +59,9 @@ async def test_the_value_reaches_neither_the_database_nor_the_logs_and_the_refer
     assert await store.reveal("ann", secret_id) == password
     assert password in str(model.prompts[0]), "the model has the user's own words"
     assert f"The user's wifi password is <SECRET_{secret_id}>" in model.prompts[2][0].text
-    found = files_that_hold(database, value=password, control="What is my wifi password?", reference=secret_id)
+    found = search(
+        files(folder_of(database)), Words(value=password, control="What is my wifi password?", reference=secret_id)
+    ).leaks
     assert "value" not in found
     assert sealed or {"control", "reference"} <= found.keys(), "what is meant to be there is found"
     assert password not in caplog.text

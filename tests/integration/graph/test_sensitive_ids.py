@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 
-import psycopg
 import pytest
+from kit.search import in_rows
 from langchain_core.messages import HumanMessage
 from typer.testing import CliRunner
 
@@ -37,18 +37,6 @@ async def say(graph, text, *, user=EMAIL, thread=PHONE):
     config = {"configurable": {"thread_id": thread}}
     state = await graph.ainvoke({"messages": [HumanMessage(text)]}, config, context=Context(user_id=user))
     return state["messages"][-1].text
-
-
-async def stored_in(dsn):
-    """Return all rows of the database, as text."""
-    tables = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('public', 'discreet')"
-    async with await psycopg.AsyncConnection.connect(dsn) as connection:
-        names = await (await connection.execute(tables)).fetchall()
-        rows = [
-            await (await connection.execute(f'SELECT t::text FROM "{schema}"."{name}" t')).fetchall()
-            for schema, name in names
-        ]
-    return str(rows)
 
 
 async def test_a_turn_of_such_a_user_or_thread_is_refused(database):
@@ -83,9 +71,7 @@ async def test_with_digests_everything_of_such_a_user_is_one_persons(database, h
         assert [each.record.thread_id for each in of_thread] == [default_sensitive_ids().thread_id(PHONE)]
         assert len(await storage.log.read(EMAIL, thread_id=PHONE)) == 1
         assert await storage.log.end_session(EMAIL, PHONE)
-    stored = await stored_in(database)
-    assert EMAIL not in stored
-    assert PHONE not in stored
+    assert in_rows(database, mail=EMAIL, phone=PHONE) == {}
 
 
 def test_what_is_kept_under_a_digest_is_exported_and_erased_by_the_address(database, hashing, tmp_path):

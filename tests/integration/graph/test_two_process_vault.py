@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import chain
 from pathlib import Path
 
 import psycopg
 import pytest
 import redis
+from kit.places import files, folder_of, redis_keys
+from kit.search import Words, search
 from testkit.scripts import run_script
 
-from discreet.cli.planted import search_folder
 from discreet.encryption import make_key, write_key
 from discreet.redaction.placeholder_key import make_placeholder_key
 from discreet.state.request_ref import REQUEST_REF
@@ -45,18 +47,16 @@ def process(database, redis_url, tmp_path):
 def lies_readable(database, redis_url):
     """Return what tells where a text lies readable: in the files of the database, or in Redis."""
 
-    def search(text):
+    def lies(text):
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute("CREATE TABLE IF NOT EXISTS written AS SELECT %s AS control", [f"control {database}"])
-            connection.execute("CHECKPOINT")
-            [folder] = connection.execute("SHOW data_directory").fetchone()
         with redis.Redis.from_url(redis_url) as client:
-            there = [key for key in client.scan_iter() if text.encode() in key + client.dump(key)]
-        found = search_folder(Path(folder), {"text": text, "control": f"control {database}"}).found
+            places = chain(files(folder_of(database)), redis_keys(client, may_be_empty=True))
+            found = search(places, Words(text=text, control=f"control {database}")).leaks
         assert "control" in found
-        return [*found.get("text", ()), *there]
+        return sorted(found.get("text", ()))
 
-    return search
+    return lies
 
 
 @pytest.mark.parametrize("vault", ["postgres", "redis"])

@@ -11,8 +11,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, Literal
 
-import psycopg
-from psycopg import sql
+from kit.search import in_rows
 
 from discreet.redaction import Redactor
 from testkit.scripts import run_script
@@ -22,10 +21,6 @@ PAGES = Path(__file__).resolve().parents[3] / "docs" / "coming_from"
 EMAIL, PHONE = "lan.pham@example.com", "+1 415 555 0132"
 """What the users of these tests say, so that it can be searched for."""
 
-_TABLES = """
-SELECT schemaname, tablename FROM pg_tables
-WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2
-"""
 _MAIN = "from discreet.cli import main; main()"
 
 Side = Literal["before", "after"]
@@ -94,32 +89,9 @@ class Terminal:
         return done.stdout
 
 
-def rows_of(dsn: str) -> dict[tuple[str, str], list[str]]:
-    """Return every row of every table of a database, as text, with the transaction that wrote it."""
-    with psycopg.connect(dsn) as connection:
-        return {
-            (schema, table): sorted(
-                row[0]
-                for row in connection.execute(
-                    sql.SQL("SELECT xmin::text || ctid::text || t::text FROM {} t").format(
-                        sql.Identifier(schema, table)
-                    )
-                )
-            )
-            for schema, table in connection.execute(_TABLES).fetchall()
-        }
-
-
 def raw_in(dsn: str) -> list[str]:
     """Return which of the users' values stand in a database, and where."""
-    values = [form.encode().hex() for form in (EMAIL, PHONE)]
-    return [
-        f"{table}: {value}"
-        for (_, table), rows in rows_of(dsn).items()
-        for value, coded in zip((EMAIL, PHONE), values, strict=True)
-        for row in rows
-        if value in row or coded in row  # bytea is shown in hexadecimal
-    ]
+    return [f"{name} in {place}" for name, where in in_rows(dsn, mail=EMAIL, phone=PHONE).items() for place in where]
 
 
 def redacted(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import psycopg
+from kit.search import in_rows
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.types import Command, interrupt
@@ -92,27 +92,6 @@ async def a_house(dsn, *, keys=None, settings=None, **options):
         await drain()
 
 
-TABLES = """
-SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind = 'r' AND n.nspname IN ('discreet', 'public') ORDER BY 1, 2
-"""
-
-
-def everywhere(dsn):
-    """Return the rows of all tables as text, by table."""
-    with psycopg.connect(dsn) as connection:
-        tables = connection.execute(TABLES).fetchall()
-        return {
-            name: "\n".join(
-                sorted(
-                    str(row) for (row,) in connection.execute(f'SELECT t::text FROM "{schema}"."{name}" t').fetchall()
-                )
-            )
-            for schema, name in tables
-        }
-
-
 def found(dsn, *words):
     """Return in which tables one of `words` is."""
-    held = {word.encode().hex() for word in words} | set(words)
-    return {name for name, text in everywhere(dsn).items() if any(word in text for word in held)}
+    return {place.removeprefix("table ") for places in in_rows(dsn, *words).values() for place in places}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 import psycopg
+from kit.search import in_rows
 from psycopg import sql
 
 from discreet.encryption import Column
@@ -114,11 +115,5 @@ def _cells(connection: psycopg.Connection) -> Iterator[Cell]:
 
 
 def holds(dsn: str, word: str = WORD) -> bool:
-    """Return whether a row of any table of ours has `word` in it."""
-    with psycopg.connect(dsn) as connection:
-        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'discreet'").fetchall()
-        rows = b""
-        for (table,) in tables:
-            with connection.cursor().copy(f"COPY discreet.{table} TO STDOUT") as copy:
-                rows += b"".join(map(bytes, copy))
-    return word.encode() in rows
+    """Return whether a row of any table has `word` in it."""
+    return bool(in_rows(dsn, word))

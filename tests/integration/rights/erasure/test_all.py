@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
-from testkit.erasing import everywhere, found
+from kit.places import snapshot
+from testkit.erasing import found
 from testkit.keys import USER_KEYS
 
 from discreet.rights.erasure import Erasures, Scope
@@ -57,9 +58,9 @@ async def test_nothing_is_left_anywhere(full, database):
 
 
 async def test_a_dry_run_counts_and_changes_nothing(full, database):
-    before = everywhere(database)
+    before = snapshot(database)
     counts = await full.erasures.preview("ann", Scope.everything([("users", "ann")]))
-    assert everywhere(database) == before
+    assert snapshot(database) == before
     receipt = await full.erasures.erase("ann", Scope.everything([("users", "ann")]))
     wanted = {(place, kind): n for place, kinds in counts.items() for kind, n in kinds.items()}
     got = {(place, kind): n for place, kinds in receipt.counts.items() for kind, n in kinds.items()}
@@ -81,7 +82,7 @@ async def test_moments_stay_without_their_user(house, database):
         type="important_moment",
         created_at=said_at,
         thread_id="ann-talk",
-        request_id="r-1",
+        request_id="request-of-ann",
         agent_id="agent",
         tags=["family"],
     )
@@ -92,7 +93,7 @@ async def test_moments_stay_without_their_user(house, database):
     assert (kept.text, kept.created_at) == ("Her daughter was born", datetime(2026, 3, 1, tzinfo=UTC))
     assert (kept.thread_id, kept.request_id, kept.agent_id, kept.tags) == (None, None, None, [])
     assert kept.entry_id != moment.entry_id
-    assert found(database, str(ANN), "ann-talk", "r-1", "agent-", "family") <= STAYS
+    assert found(database, str(ANN), "ann-talk", "request-of-ann", "agent-", "family") <= STAYS
     assert await house.erasures.moments.delete(kept.entry_id)
     assert await house.erasures.moments.list(limit=10) == []
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+from kit.places import snapshot
 from langgraph.types import Command
 from pydantic import ValidationError
-from testkit.erasing import everywhere, found
+from testkit.erasing import found
 from testkit.keys import USER_KEYS
 
 from discreet.errors import CheckpointError, InputError, InvalidUserError, UserErasedError
@@ -85,9 +86,9 @@ async def test_one_thread_goes_with_what_came_of_it(house, database):
 
 async def test_somebody_elses_thread_is_not_touched(house, database):
     await house.say("My nightingale", user="bob", thread="bobs")
-    before = everywhere(database)["checkpoint_messages"]
+    before = snapshot(database)["public.checkpoint_messages"]
     await house.erasures.erase("ann", Scope(name="thread", thread_id="bobs"))
-    assert everywhere(database)["checkpoint_messages"] == before
+    assert snapshot(database)["public.checkpoint_messages"] == before
     assert await house.told(thread="bobs") == ["My nightingale", "I heard: My nightingale"]
 
 
@@ -113,8 +114,8 @@ async def test_what_was_said_goes_in_depth(house, database, how):
         memory = next(m for m in await house.storage.memories.latest("ann") if m.type == "user_fact")
         scope = Scope(name="said", entry_id=memory.entry_id)
     counts = await house.erasures.preview("ann", scope)
-    before = everywhere(database)
-    assert everywhere(database) == before
+    before = snapshot(database)
+    assert snapshot(database) == before
     receipt = await house.erasures.erase("ann", scope)
     assert found(database, "zebrafinch") == set()
     assert receipt.counts["database"]["conversation_log"] == counts["database"]["conversation_log"] == 3

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from kit.search import in_rows
 
 from discreet.encryption import Keyring, make_key
 from discreet.errors import EncryptionError
@@ -20,16 +21,6 @@ STUB = StubEmbeddings(dims=64)
 
 def opened(database, keys):
     return open_storage(database, embeddings=STUB, keys=keys)
-
-
-def tables_hold(dsn, word):
-    with psycopg.connect(dsn) as connection:
-        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'discreet'").fetchall()
-        rows = b""
-        for (table,) in tables:
-            with connection.cursor().copy(f"COPY discreet.{table} TO STDOUT") as copy:
-                rows += b"".join(map(bytes, copy))
-    return word.encode() in rows
 
 
 def turn(position, text):
@@ -64,10 +55,10 @@ async def test_no_text_is_readable_at_rest_and_all_of_it_comes_back(database):
         assert hit.record == saved
         assert await storage.memories.get("ann", saved.entry_id) == saved
         assert await storage.memories.latest("ann") == [saved]
-    assert not tables_hold(database, token)
+    assert in_rows(database, word=token) == {}
     async with opened(database, None) as storage:
         await storage.memories.save("ann", [MemoryRecord(text=f"in the open: {token}")])
-    assert tables_hold(database, token)  # the search of the tables does find what is there
+    assert in_rows(database, word=token)  # the search of the tables does find what is there
 
 
 async def test_without_its_key_a_text_is_refused_and_the_message_says_what_to_set(database):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import psycopg
 import pytest
+from kit.places import Places, log, redis_keys, rows
 from testkit.redis_clusters import RedisPlace, redis_place
 
 from discreet.ports import ShortTermStore
@@ -49,7 +49,7 @@ class Kept:
     store: ShortTermStore
     advance: Callable[[float], None]
     """Let so many seconds pass for all that is stored."""
-    stored: Callable[[], bytes]
+    stored: Callable[[], Places]
     """Everything that lies in the store, as it lies there, keys too."""
     keys: InMemoryKeys | None = None
     pool: Pool | None = None
@@ -64,7 +64,7 @@ async def in_memory(_place: Place, _keys: InMemoryKeys | None) -> AsyncIterator[
     def advance(seconds):
         now[0] += seconds
 
-    yield Kept(store, advance, lambda: repr((store._sessions, store._works)).encode())
+    yield Kept(store, advance, lambda: log("memory", repr((store._sessions, store._works))))
 
 
 @asynccontextmanager
@@ -77,10 +77,7 @@ async def in_postgres(place: Place, keys: InMemoryKeys | None) -> AsyncIterator[
                 connection.execute(move.replace("%(by)s", f"interval '{seconds} seconds'"))
 
     def stored():
-        with psycopg.connect(dsn) as connection:
-            tables = ("session", "round", "work")
-            rows = [connection.execute(f"SELECT * FROM discreet.short_term_{table}").fetchall() for table in tables]
-        return repr(rows).encode()
+        return rows(dsn, only={f"short_term_{table}" for table in ("session", "round", "work")}, may_be_empty=True)
 
     opened = open_storage(dsn, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), keys=keys, maintained=False)
     async with opened as storage:
@@ -89,27 +86,21 @@ async def in_postgres(place: Place, keys: InMemoryKeys | None) -> AsyncIterator[
 
 @asynccontextmanager
 async def in_redis(place: Place, keys: InMemoryKeys | None) -> AsyncIterator[Kept]:
-    client = place.redis.tester(decode_responses=True)
+    client = place.redis.tester()
 
     def advance(seconds):
         for key in client.scan_iter():
             left = client.pttl(key) - round(seconds * 1000)
-            if client.type(key) == "hash":
+            if client.type(key) == b"hash":
                 client.hincrby(key, "until", -round(seconds * 1000))
             client.pexpire(key, left) if left > 0 else client.delete(key)
-
-    def stored():
-        reads = {"string": client.get, "list": lambda key: client.lrange(key, 0, -1), "set": client.smembers}
-        reads["hash"] = client.hgetall
-        found = {key: reads[client.type(key)](key) for key in client.scan_iter()}
-        return json.dumps(found, default=sorted, ensure_ascii=False).encode()
 
     settings = Settings(redis_url=place.url)
     opened = open_storage(
         place.dsn, settings=settings, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), keys=keys
     )
     async with opened as storage:
-        yield Kept(storage.short_term, advance, stored)
+        yield Kept(storage.short_term, advance, lambda: redis_keys(client, may_be_empty=True))
     client.close()
 
 

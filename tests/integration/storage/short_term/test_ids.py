@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kit.search import Words, search
 
 from discreet.ports import Round, Started, Work
 from discreet.storage.short_term.redis_keys import session_keys, user_prefixes, work_keys
@@ -93,12 +94,14 @@ def keys(user_id, name):
 
 
 async def test_keys_hold_ids_only(kept, token):
-    said = Round(request_id="r", input_text=token, output_text=token, said_at=NOW)
+    said = Round(request_id="r", input_text=f"{token}said", output_text=f"{token}told", said_at=NOW)
     await kept.store.append_round("ann", "1", said)
     work = Work(kind="audio", user_id="ann", ref="0f")
     claim = await kept.store.claim(work, lease=60.0)
-    await kept.store.finish(work, claim.token, token, keep=60.0)
-    assert kept.stored().count(token.encode()) == 3  # each where it belongs
+    await kept.store.finish(work, claim.token, f"{token}done", keep=60.0)
+    found = search(kept.stored(), Words(**{name: f"{token}{name}" for name in ("said", "told", "done")})).leaks
+    assert found.keys() == {"said", "told", "done"}
+    assert token not in str(found)  # a place of Redis is named by its key
 
 
 def test_keys_are_those_that_are_documented():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
+from kit.places import Places, redis_keys, rows
 from testkit.redis_clusters import RedisPlace, redis_place
 
 from discreet.ports import TurnVault
@@ -43,7 +44,7 @@ class Kept:
     """The same as `vault` where there is one process only."""
     advance: Callable[[float], None]
     """Let so many seconds pass for all that is stored."""
-    stored: Callable[[], bytes]
+    stored: Callable[[], Places]
     """Everything that lies there, as it lies there, keys too."""
 
 
@@ -56,7 +57,7 @@ async def in_memory(_place: Place, **bounds: int) -> AsyncIterator[Kept]:
 
     most = {"max_chars": 4 * bounds["max_bytes"]} if bounds else {}
     vault = InMemoryTurnVault(clock=lambda: now[0], **most)
-    yield Kept(vault, vault, advance, lambda: b"")
+    yield Kept(vault, vault, advance, lambda: ())
 
 
 @asynccontextmanager
@@ -65,14 +66,9 @@ async def in_postgres(place: Place, **bounds: int) -> AsyncIterator[Kept]:
         with psycopg.connect(place.dsn) as connection:
             connection.execute(MOVE, [seconds])
 
-    def stored():
-        with psycopg.connect(place.dsn) as connection:
-            tables = ("vault_turn", "vault_value")
-            return repr([connection.execute(f"SELECT * FROM discreet.{t}").fetchall() for t in tables]).encode()
-
     async with make_pool(place.dsn, max_size=4) as pool, make_pool(place.dsn, max_size=4) as second:
         vaults = [PostgresTurnVault(each, keys=place.keys, **bounds) for each in (pool, second)]
-        yield Kept(*vaults, advance, stored)
+        yield Kept(*vaults, advance, lambda: rows(place.dsn, only=("vault_turn", "vault_value")))
 
 
 @asynccontextmanager
@@ -84,11 +80,8 @@ async def in_redis(place: Place, **bounds: int) -> AsyncIterator[Kept]:
             left = client.pttl(key) - round(seconds * 1000)
             client.pexpire(key, left) if left > 0 else client.delete(key)
 
-    def stored():
-        return b"".join(key + client.dump(key) for key in client.scan_iter())
-
     vaults = [RedisTurnVault(place.redis.url, keys=place.keys, **bounds) for _ in range(2)]
-    yield Kept(*vaults, advance, stored)
+    yield Kept(*vaults, advance, lambda: redis_keys(client))
     for vault in vaults:
         await vault.close()
     client.close()

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from kit.places import files, folder_of
+from kit.search import Words, search
 
-from discreet.cli.planted import search_folder
 from discreet.errors import ConfigurationError, StorageError, StorageUnavailableError
 from discreet.metrics import vault_failures
 from discreet.settings import Settings
@@ -31,9 +32,9 @@ def lost():
 async def test_no_value_name_or_turn_can_be_read_where_it_lies(kept, token):
     turn, name, value, medium = (f"{token} {number}" for number in range(4))
     await kept.vault.ahold(turn, {name: value, "request:input": medium * 1_000, MARK: value})
-    stored = kept.stored()
-    assert len(stored) > 14_000
-    assert not [word for word in (token, "request", "EMAIL", "7K2QX3MD") if word.encode() in stored]
+    found = search(kept.stored(), Words("request", "EMAIL", "7K2QX3MD", word=token))
+    assert found.size > 14_000
+    assert found.leaks == {}
 
 
 @shared
@@ -83,11 +84,9 @@ async def test_neither_files_nor_log_of_the_database_have_anything_readable(data
         async with pool.connection() as connection:
             await connection.execute("CREATE TABLE written (control text)")
             await connection.execute("INSERT INTO written VALUES (%s)", [f"{token}control"])
-            await connection.execute("CHECKPOINT")
-            row = await (await connection.execute("SHOW data_directory")).fetchone()
-    search = search_folder(Path(row["data_directory"]).parent, {**names, "control": f"{token}control"})
-    assert set(search.found) == {"control"}
-    where = {part for found in search.found["control"] for part in Path(found).parts}
+    found = search(files(folder_of(database)), Words(**names, control=f"{token}control"))
+    assert found.leaks.keys() == {"control"}
+    where = {part for place in found.places for part in Path(place).parts}
     assert where >= {"base", "pg_wal", "server.log"}  # the control is found where the values are not
 
 
