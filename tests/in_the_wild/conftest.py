@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import pytest
 from testkit import pooler
 from testkit.houses import House
-
-from discreet.checkpoint import RedactingSyncSaver
 
 Durability = Literal["sync", "async", "exit"]
 
@@ -21,19 +18,9 @@ def durability(request: pytest.FixtureRequest) -> Durability:
     return request.param  # type: ignore[no-any-return]  # pytest gives no type
 
 
-@pytest.fixture(scope="session")
-def savers_template(make_database: Callable[..., AbstractContextManager[str]]) -> Iterator[str]:
-    """Return the name of a database with the savers' tables."""
-    with make_database(template="template1") as dsn:
-        with RedactingSyncSaver.from_conn_string(dsn) as saver:
-            saver.setup()
-        yield urlsplit(dsn).path.removeprefix("/")
-
-
 @pytest.fixture
-def house(make_database: Callable[..., AbstractContextManager[str]], savers_template: str) -> Iterator[House]:
-    with make_database(template=savers_template) as dsn:
-        yield House(dsn)
+def house(database: str) -> House:
+    return House(database)
 
 
 @pytest.fixture

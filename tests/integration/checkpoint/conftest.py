@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from itertools import chain
 from typing import Any, NotRequired
 from uuid import uuid4
 
-import psycopg
 import pytest
 from kit.places import ChangedFiles, rows
 from kit.planter import WORDS, Planter
@@ -18,7 +16,6 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from discreet.checkpoint import RedactingSyncSaver
 from discreet.state.conversation import ConversationState
 
 
@@ -151,41 +148,6 @@ def agent() -> Agent:
     return Agent()
 
 
-@pytest.fixture(scope="session")
-def shared_database(make_database: Callable[..., AbstractContextManager[str]]) -> Iterator[str]:
-    """Return the DSN of a database with the savers' tables, for tests to empty and to use in turn."""
-    with make_database(template="template1") as dsn:
-        with RedactingSyncSaver.from_conn_string(dsn) as saver:
-            saver.setup()
-        yield dsn
-
-
-@pytest.fixture(scope="session")
-def emptied() -> Callable[[str], str]:
-    """Return what empties the savers' tables of a database, once nobody is connected to it, and returns its DSN."""
-    return _emptied
-
-
-@pytest.fixture
-def database_with_tables(shared_database: str, emptied: Callable[[str], str]) -> str:
-    """Return the DSN of a database with the savers' tables and no rows: far sooner there than a new one."""
-    return emptied(shared_database)
-
-
-def _emptied(dsn: str) -> str:
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
-        )
-        tables = connection.execute(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'checkpoint_migrations'"
-        ).fetchall()
-        for (table,) in tables:
-            connection.execute(f"DELETE FROM {table}")
-    return dsn
-
-
 @pytest.fixture(autouse=True)
 def changed_files(request: pytest.FixtureRequest) -> ChangedFiles | None:
     """Return the server's files that were written since the test began; None where nobody will search.
@@ -198,10 +160,10 @@ def changed_files(request: pytest.FixtureRequest) -> ChangedFiles | None:
 
 
 @pytest.fixture
-def on_disk(empty_database: str, changed_files: ChangedFiles) -> Callable[..., set[str]]:
+def on_disk(database: str, changed_files: ChangedFiles) -> Callable[..., set[str]]:
     """Return which of some values, by their names, or of what was planted, are in a row or in a file that has changed."""
 
     def find(planted: Planter | None = None, **values: str) -> set[str]:
-        return set(search(chain(rows(empty_database), changed_files), planted or Words(**values)).leaks)
+        return set(search(chain(rows(database), changed_files), planted or Words(**values)).leaks)
 
     return find

@@ -74,15 +74,15 @@ async def test_a_branch_has_nothing_that_was_said_in_another(graphs, first, seco
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-async def test_an_update_that_starts_a_node_leaves_the_answer_before_it_where_it_is(database_with_tables, durability):
+async def test_an_update_that_starts_a_node_leaves_the_answer_before_it_where_it_is(database, durability):
     builder = StateGraph(MessagesState)
     builder.add_node("first", lambda _: {})
     builder.add_node("second", lambda _: {"messages": [AIMessage("answer")]})
     builder.add_edge(START, "first")
     builder.add_edge("first", "second")
     async with (
-        RedactingSaver.from_conn_string(database_with_tables) as here,
-        RedactingSaver.from_conn_string(database_with_tables) as there,
+        RedactingSaver.from_conn_string(database) as here,
+        RedactingSaver.from_conn_string(database) as there,
     ):
         graph = builder.compile(checkpointer=here)
         await graph.ainvoke(say("one", "u1"), THREAD, durability=durability)

@@ -86,7 +86,7 @@ async def over_sqlite(kind: Any, request: pytest.FixtureRequest) -> AsyncIterato
 
 @asynccontextmanager
 async def over_postgres(kind: Any, request: pytest.FixtureRequest) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    dsn = request.getfixturevalue("database_with_tables")
+    dsn = request.getfixturevalue("database")
     if issubclass(kind, RedactingSyncSaver):
         with kind.from_conn_string(dsn, conformance_policy()) as saver:
             saver.setup()

@@ -63,7 +63,7 @@ async def inner(request: pytest.FixtureRequest) -> AsyncIterator[Any]:
     if request.param == "memory":
         yield InMemorySaver()
         return
-    async with AsyncPostgresSaver.from_conn_string(request.getfixturevalue("database_with_tables")) as saver:
+    async with AsyncPostgresSaver.from_conn_string(request.getfixturevalue("database")) as saver:
         yield saver
 
 

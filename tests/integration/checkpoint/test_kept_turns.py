@@ -146,13 +146,13 @@ async def test_a_copy_has_the_kept_turns_and_a_deletion_takes_them(durability):
 
 
 @pytest.fixture
-def two_processes(empty_database):
+def two_processes(database):
     """Return what opens savers over one database with one key."""
     keys = Keyring([make_key()])
-    return lambda **options: RedactingSaver.from_conn_string(empty_database, keys=keys, **options)
+    return lambda **options: RedactingSaver.from_conn_string(database, keys=keys, **options)
 
 
-async def test_another_process_forks_a_turn_that_is_kept_for_it(two_processes, empty_database, on_disk):
+async def test_another_process_forks_a_turn_that_is_kept_for_it(two_processes, database, on_disk):
     runs: list[str] = []
     async with two_processes(history_ttl=600) as here, two_processes(history_ttl=600) as there:
         await here.setup()

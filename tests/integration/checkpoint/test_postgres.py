@@ -24,8 +24,8 @@ TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_me
 
 
 @pytest.fixture
-async def saver(empty_database):
-    async with RedactingSaver.from_conn_string(empty_database) as made:
+async def saver(database):
+    async with RedactingSaver.from_conn_string(database) as made:
         await made.setup()
         yield made
 
@@ -54,7 +54,7 @@ async def test_a_server_that_is_not_there_is_named_as_such(monkeypatch):
             pass
 
 
-async def test_the_durable_tier_refuses_what_slips_past_the_filter(saver, empty_database):
+async def test_the_durable_tier_refuses_what_slips_past_the_filter(saver, database):
     made = empty_checkpoint()
     made["channel_values"] = {"messages": [ToolMessage("raw", tool_call_id="1")]}
     made["channel_versions"] = {"messages": "1"}
@@ -62,7 +62,7 @@ async def test_the_durable_tier_refuses_what_slips_past_the_filter(saver, empty_
         await saver._durable.aput(
             {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}, made, {}, {"messages": "1"}
         )
-    assert rows(empty_database, "SELECT * FROM checkpoints") == []
+    assert rows(database, "SELECT * FROM checkpoints") == []
 
 
 class Noted(MessagesState):
@@ -85,8 +85,8 @@ async def test_nothing_of_what_a_stock_saver_wrote_outlives_a_turn_and_pruning(e
     assert in_rows(empty_database, "and now", "rawmodel", "rawname", "rawnote").keys() == {"and now"}
 
 
-async def test_a_shared_pool_stays_open(agent, empty_database):
-    async with AsyncConnectionPool(empty_database, kwargs=CONNECTION, open=False) as pool:
+async def test_a_shared_pool_stays_open(agent, database):
+    async with AsyncConnectionPool(database, kwargs=CONNECTION, open=False) as pool:
         made = RedactingSaver.from_pool(pool, CheckpointPolicy())
         await made.setup()
         await agent.compile(made).ainvoke(agent.say("hello"), thread("1"))
@@ -94,8 +94,8 @@ async def test_a_shared_pool_stays_open(agent, empty_database):
             assert await (await connection.execute("SELECT 1 FROM checkpoints")).fetchone()
 
 
-def test_the_sync_twin_serves_threads_at_once(agent, empty_database):
-    with RedactingSyncSaver.from_conn_string(empty_database) as made:
+def test_the_sync_twin_serves_threads_at_once(agent, database):
+    with RedactingSyncSaver.from_conn_string(database) as made:
         made.setup()
         graph = agent.compile(made)
 

@@ -47,8 +47,8 @@ def said(snapshot):
     return [message.text for message in snapshot.values.get("messages", [])]
 
 
-async def test_a_run_in_such_a_thread_is_refused_before_anything_is_stored(empty_database):
-    async with RedactingSaver.from_conn_string(empty_database) as saver:
+async def test_a_run_in_such_a_thread_is_refused_before_anything_is_stored(database):
+    async with RedactingSaver.from_conn_string(database) as saver:
         await saver.setup()
         graph = graph_over(saver)
         for call in (graph.ainvoke(HELLO, CONFIG), graph.aupdate_state(CONFIG, HELLO, as_node="answer")):
@@ -57,7 +57,7 @@ async def test_a_run_in_such_a_thread_is_refused_before_anything_is_stored(empty
         await graph.ainvoke(HELLO, {"configurable": {"thread_id": "t"}})
         with pytest.raises(SensitiveIdError):
             await saver.acopy_thread("t", PHONE)
-        assert in_rows(empty_database, phone="12025550143") == {}
+        assert in_rows(database, phone="12025550143") == {}
 
 
 def test_without_an_event_loop_too():
@@ -69,11 +69,11 @@ def test_without_an_event_loop_too():
     assert said(graph.get_state(CONFIG)) == []
 
 
-async def test_what_another_saver_has_stored_under_such_an_id_can_be_read_and_deleted(empty_database):
-    async with AsyncPostgresSaver.from_conn_string(empty_database) as stock:
+async def test_what_another_saver_has_stored_under_such_an_id_can_be_read_and_deleted(database):
+    async with AsyncPostgresSaver.from_conn_string(database) as stock:
         await stock.setup()
         await graph_over(stock).ainvoke(HELLO, CONFIG)
-    async with RedactingSaver.from_conn_string(empty_database) as saver:
+    async with RedactingSaver.from_conn_string(database) as saver:
         await saver.setup()
         graph = graph_over(saver)
         assert said(await graph.aget_state(CONFIG)) == ["Hello", "Hi."]
@@ -83,9 +83,9 @@ async def test_what_another_saver_has_stored_under_such_an_id_can_be_read_and_de
         assert said(await graph.aget_state({"configurable": {"thread_id": "of-our-own"}})) == ["Hello", "Hi."]
 
 
-async def test_a_digest_stands_for_it_in_every_call(empty_database, policy_of_ids):
+async def test_a_digest_stands_for_it_in_every_call(database, policy_of_ids):
     policy_of_ids("hash")
-    async with RedactingSaver.from_conn_string(empty_database) as saver:
+    async with RedactingSaver.from_conn_string(database) as saver:
         await saver.setup()
         graph = graph_over(saver)
         for _ in range(2):
@@ -101,7 +101,7 @@ async def test_a_digest_stands_for_it_in_every_call(empty_database, policy_of_id
         await graph.ainvoke(HELLO, history[-1].config)  # a fork
         await saver.acopy_thread(PHONE, "ann@example.com")
         assert said(await graph.aget_state(OTHER)) == said(await graph.aget_state(CONFIG))
-        assert in_rows(empty_database, phone="12025550143", mail="ann@example.com") == {}
+        assert in_rows(database, phone="12025550143", mail="ann@example.com") == {}
         await saver.aprune([PHONE])
         assert len([each async for each in graph.aget_state_history(CONFIG)]) == 1
         await saver.adelete_thread(PHONE)

@@ -69,7 +69,7 @@ async def open_store(request, keys) -> AsyncIterator[OpenStore]:
 
         yield make
         return
-    async with pools(request.getfixturevalue("database_with_tables")) as opened:
+    async with pools(request.getfixturevalue("database")) as opened:
         loop = asyncio.get_running_loop()
         makers = {
             "postgres": lambda **options: PostgresSpill(opened.main, keys, **options),
@@ -83,17 +83,17 @@ async def open_store(request, keys) -> AsyncIterator[OpenStore]:
 
 
 @pytest.fixture
-async def spill(empty_database, keys):
-    async with pools(empty_database) as opened:
+async def spill(database, keys):
+    async with pools(database) as opened:
         made = PostgresSpill(opened.main, keys)
         await made.setup()
         yield made
 
 
 @pytest.fixture
-def execute(empty_database):
+def execute(database):
     def run(query, *params):
-        with psycopg.connect(empty_database, autocommit=True) as connection:
+        with psycopg.connect(database, autocommit=True) as connection:
             cursor = connection.execute(query, params)
             return cursor.fetchall() if cursor.description else None
 
@@ -162,8 +162,8 @@ async def test_the_end_of_a_turn_does_not_drop_the_next_ones_pause(open_store):
     assert await store.load("1") is None
 
 
-async def test_several_processes_may_start_at_once(empty_database, keys):
-    async with pools(empty_database) as opened:
+async def test_several_processes_may_start_at_once(database, keys):
+    async with pools(database) as opened:
         stores = [PostgresSpill(opened.main, keys), Awaited(SyncPostgresSpill(opened.sync, keys))] * 3
         await asyncio.gather(*(store.setup() for store in stores))
         assert await stores[0].save("1", Spilled.now("head", b""))
@@ -276,8 +276,8 @@ async def test_a_database_that_is_not_there_is_named_as_such(keys, caplog, face,
                 assert isinstance(caught.value, StorageUnavailableError)
 
 
-async def test_work_that_the_database_refuses_is_not_called_an_outage(empty_database, keys, caplog, token):
-    async with pools(empty_database) as opened:
+async def test_work_that_the_database_refuses_is_not_called_an_outage(database, keys, caplog, token):
+    async with pools(database) as opened:
         with hidden_from(caplog, keys, token) as caught:  # `setup` was not called
             await PostgresSpill(opened.main, keys).save("1", Spilled.now("head", token.encode()))
     assert not isinstance(caught.value, StorageUnavailableError)
@@ -327,9 +327,9 @@ async def test_saves_at_the_same_time_leave_the_newest(spill):
     assert await spill.load("1") == versions[-1]
 
 
-async def test_a_save_waits_for_nobody_who_works_on_expired_rows(spill, execute, empty_database):
+async def test_a_save_waits_for_nobody_who_works_on_expired_rows(spill, execute, database):
     execute(EXPIRED, 3)
-    with psycopg.connect(empty_database) as other:
+    with psycopg.connect(database) as other:
         other.execute("SELECT FROM checkpoint_spill WHERE thread_id = 'old2' FOR UPDATE")
         assert await asyncio.wait_for(spill.save("1", Spilled.now("head", b"")), timeout=30)
     assert execute("SELECT thread_id FROM checkpoint_spill ORDER BY 1") == [("1",), ("old2",)]
@@ -339,9 +339,9 @@ DELETED = f"{BURY} RETURNING deleted_at"
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 
 
-async def test_what_an_older_run_saves_of_a_deleted_thread_is_not_kept(spill, execute, empty_database):
+async def test_what_an_older_run_saves_of_a_deleted_thread_is_not_kept(spill, execute, database):
     await spill.save("1", Spilled.now("head", b"before"))
-    with psycopg.connect(empty_database) as deleting:
+    with psycopg.connect(database) as deleting:
         [first] = deleting.execute(DELETED, {"thread_id": "1"}).fetchone()
         waits = asyncio.create_task(spill.save("1", Spilled.now("head2", b"too late"), since=NO_DELETION))
         async with asyncio.timeout(10):

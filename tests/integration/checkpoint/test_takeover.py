@@ -29,7 +29,7 @@ async def replicas(request):
         yield lambda: RedactingSaver(inner, spill=spill)
         return
     keys = Keyring([make_key()])
-    dsn = request.getfixturevalue("database_with_tables")
+    dsn = request.getfixturevalue("database")
     async with AsyncConnectionPool(dsn, min_size=1, max_size=4, kwargs=CONNECTION, open=False) as pool:
         await RedactingSaver.from_pool(pool, keys=keys).setup()
         yield lambda: RedactingSaver.from_pool(pool, keys=keys)
@@ -106,15 +106,15 @@ async def test_a_copy_of_a_paused_thread_is_resumed_anywhere(agent, replicas):
     assert (await agent.compile(replicas()).aget_state(THREAD)).next == ("tools",)
 
 
-async def test_nothing_is_left_of_a_turn_that_is_over_or_deleted(agent, database_with_tables):
-    async with RedactingSaver.from_conn_string(database_with_tables, keys=Keyring([make_key()])) as saver:
+async def test_nothing_is_left_of_a_turn_that_is_over_or_deleted(agent, database):
+    async with RedactingSaver.from_conn_string(database, keys=Keyring([make_key()])) as saver:
         await saver.setup()
         graph = agent.compile(saver)
         for thread_id in ("over", "deleted", "paused"):
             await graph.ainvoke(agent.say("tool, pause"), {"configurable": {"thread_id": thread_id}})
         await graph.ainvoke(Command(resume="yes"), {"configurable": {"thread_id": "over"}})
         await saver.adelete_thread("deleted")
-    with psycopg.connect(database_with_tables) as connection:
+    with psycopg.connect(database) as connection:
         assert connection.execute("SELECT thread_id FROM checkpoint_spill").fetchall() == [("paused",)]
 
 

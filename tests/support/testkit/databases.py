@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -61,10 +61,10 @@ def new_database(server_dsn: str, *, template: str) -> Iterator[str]:
 
 
 class WorkerDatabase:
-    """A database of a template's schema that tests use in turn."""
+    """A database of a template's schema that tests use in turn; `prepare` is done to it when it is made."""
 
-    def __init__(self, server_dsn: str, template: str) -> None:
-        self._server_dsn, self._template = server_dsn, template
+    def __init__(self, server_dsn: str, template: str, prepare: Callable[[str], object] = lambda dsn: None) -> None:
+        self._server_dsn, self._template, self._prepare = server_dsn, template, prepare
         self._name = ""
 
     @contextmanager
@@ -90,6 +90,7 @@ class WorkerDatabase:
         with psycopg.connect(self._server_dsn, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {self._template}")
         dsn = urlsplit(self._server_dsn)._replace(path=f"/{name}").geturl()
+        self._prepare(dsn)
         with psycopg.connect(dsn, autocommit=True) as connection:
             self._schema = connection.execute(_SCHEMA).fetchone()
             self._tables = [f'"{schema}"."{name}"' for schema, name in connection.execute(_TABLES).fetchall()]

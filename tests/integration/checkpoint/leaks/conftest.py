@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 
@@ -12,8 +11,7 @@ import pytest
 from kit.places import ChangedFiles, make_talkative, rows
 from kit.planter import Planter
 from kit.search import Found, search
-
-from discreet.checkpoint import RedactingSyncSaver
+from testkit.databases import WorkerDatabase
 
 # The battery is a package of its own, because the processes that these tests kill play it too.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -28,18 +26,18 @@ def new_talkative_database(empty_database: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def shared_talkative_database(make_database: Callable[..., AbstractContextManager[str]]) -> Iterator[str]:
-    """Return the DSN of a database like the new one, with the savers' tables."""
-    with make_database(template="template1") as dsn:
-        with RedactingSyncSaver.from_conn_string(dsn) as saver:
-            saver.setup()
-        yield make_talkative(dsn)
+def talkative_worker_database(server_dsn: str, migrated_template: str) -> Iterator[WorkerDatabase]:
+    """Return a database like the new one, with tables, that the tests of this process use in turn."""
+    shared = WorkerDatabase(server_dsn, migrated_template, prepare=make_talkative)
+    yield shared
+    shared.drop()
 
 
 @pytest.fixture
-def talkative_database(shared_talkative_database: str, emptied: Callable[[str], str]) -> str:
+def talkative_database(talkative_worker_database: WorkerDatabase) -> Iterator[str]:
     """Return the DSN of such a database without rows: far sooner there than a new one."""
-    return emptied(shared_talkative_database)
+    with talkative_worker_database.lend() as dsn:
+        yield dsn
 
 
 @pytest.fixture

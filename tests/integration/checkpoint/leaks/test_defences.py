@@ -122,14 +122,14 @@ def as_write(durable, value):
 @pytest.mark.parametrize("store", [as_value, as_write])
 @pytest.mark.parametrize("what", REFUSED)
 async def test_without_filter_and_tripwire_the_database_refuses(
-    monkeypatch, database_with_tables, plants, left_by, what, store, caplog
+    monkeypatch, database, plants, left_by, what, store, caplog
 ):
     monkeypatch.setattr(tripwire, "check", lambda _: None)
     scene, _ = make_scenes(plants, "async", ["sync"], scenarios=["agent"])[0]
-    async with open_pool(database_with_tables, "async") as pool:
+    async with open_pool(database, "async") as pool:
         saver = await make_saver(pool)
         with pytest.raises(LeakBlockedError) as refused:
             await store(saver._durable, REFUSED[what](scene.raw("refused")))
-        found = left_by(database_with_tables)
+        found = left_by(database)
     assert found.leaks == {}
     assert not plants.within("".join(traceback.format_exception(refused.value)) + caplog.text)

@@ -100,9 +100,9 @@ def start() -> type[Thread]:
 
 
 @pytest.fixture
-def dsn(database_with_tables: str) -> str:
+def dsn(database: str) -> str:
     """Return the DSN that tiers and `rows` work on: all tables, no rows."""
-    return database_with_tables
+    return database
 
 
 @pytest.fixture

@@ -27,12 +27,6 @@ CREATE TRIGGER slow BEFORE INSERT ON checkpoints FOR EACH ROW EXECUTE FUNCTION s
 """Two of them a turn take the pool longer than its time-out, many times over."""
 
 
-@pytest.fixture
-def dsn(empty_database):
-    """Return a database of its own for each test, without any table."""
-    return empty_database
-
-
 def graph(saver: Any) -> Any:
     builder = StateGraph(MessagesState)
     builder.add_node("answer", lambda state: {"messages": [("ai", "answer")]})

@@ -319,7 +319,7 @@ async def rows(request: pytest.FixtureRequest) -> AsyncIterator[Rows]:
         relay = request.getfixturevalue("relay")
         dsn, options = relay.dsn, outage_options(relay, face)
     elif kind != "memory":
-        dsn = request.getfixturevalue("empty_database")
+        dsn = request.getfixturevalue("database")
     if kind == "memory":
         inner = InMemorySaver()
         kind = RedactingSaver if face == "async" else RedactingSyncSaver
@@ -396,9 +396,3 @@ def stock(rows: Rows) -> Rows:
 @pytest.fixture
 def durability(request: pytest.FixtureRequest) -> dict[str, str]:
     return {"durability": request.param}
-
-
-@pytest.fixture
-def empty_database(database_with_tables: str) -> str:
-    """Return the DSN of a database with the savers' tables and no rows; `on_disk` looks into it."""
-    return database_with_tables

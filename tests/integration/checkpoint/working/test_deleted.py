@@ -24,7 +24,7 @@ def stored(request):
     def count():
         if "memory" in request.node.callspec.params["rows"]:
             return 0
-        with psycopg.connect(request.getfixturevalue("empty_database")) as connection:
+        with psycopg.connect(request.getfixturevalue("database")) as connection:
             tables = [table for table in TABLES if connection.execute("SELECT to_regclass(%s)", (table,)).fetchone()[0]]
             found = [connection.execute(f"SELECT count(*) FROM {table} WHERE thread_id = '1'") for table in tables]
             return sum(cursor.fetchone()[0] for cursor in found)

@@ -36,9 +36,9 @@ ORDERS = {"loop": "use:note", "guarded": "gate:note"}
 
 
 @pytest.fixture(params=["loop", "guarded"])
-def killed(request, empty_database, shop):
+def killed(request, database, shop):
     """Return the shape of a graph whose thread had one finished turn and then one that was killed in its tool."""
-    with worker(empty_database, request.param, "sync", "die", shop.planted.seed) as process:
+    with worker(database, request.param, "sync", "die", shop.planted.seed) as process:
         send(process, f"hello there {shop.email}")
         receive(process)
         send(process, f"{ORDERS[request.param]} one {shop.word} {shop.email}")
@@ -79,8 +79,8 @@ async def test_a_new_message_after_a_killed_turn_is_answered(rows, shop, killed,
     assert on_disk(**shop.hidden()) == set()
 
 
-async def test_a_turn_killed_twice_runs_again(rows, shop, killed, empty_database):
-    with worker(empty_database, killed, "sync", "die", shop.planted.seed) as process:
+async def test_a_turn_killed_twice_runs_again(rows, shop, killed, database):
+    with worker(database, killed, "sync", "die", shop.planted.seed) as process:
         send(process, f"{ORDERS[killed]} two {shop.word}")
         assert process.wait(60) == KILLED
     talk = rows.talk(getattr(shop, killed))
@@ -93,16 +93,16 @@ async def test_a_turn_killed_twice_runs_again(rows, shop, killed, empty_database
     assert shop.model.refused == 0
 
 
-def test_a_killed_turn_shows_the_users_text_once(empty_database, shop, killed):
-    dump = "".join(row for table in places.snapshot(empty_database).values() for row in table)
+def test_a_killed_turn_shows_the_users_text_once(database, shop, killed):
+    dump = "".join(row for table in places.snapshot(database).values() for row in table)
     plain, escaped = dump.count(shop.word), dump.count(shop.word.encode().hex())
     assert plain + escaped == 1
-    assert search(places.rows(empty_database), shop.planted).leaks == {}
+    assert search(places.rows(database), shop.planted).leaks == {}
 
 
-async def test_two_processes_take_turns(rows, shop, empty_database):
+async def test_two_processes_take_turns(rows, shop, database):
     with ExitStack() as stack:
-        processes = [stack.enter_context(worker(empty_database, "loop", "async")) for _ in range(2)]
+        processes = [stack.enter_context(worker(database, "loop", "async")) for _ in range(2)]
         for number in range(6):
             process = processes[number % 2]
             send(process, f"turn {number} use:note")
@@ -112,11 +112,11 @@ async def test_two_processes_take_turns(rows, shop, empty_database):
     assert len(await rows.talk(shop.loop).texts()) == 12
 
 
-async def test_two_processes_at_the_same_time_lose_no_finished_turn(rows, shop, empty_database):
+async def test_two_processes_at_the_same_time_lose_no_finished_turn(rows, shop, database):
     talk = rows.talk(shop.loop)
     await talk.invoke(shop.say("the beginning"))
     with ExitStack() as stack:
-        processes = [stack.enter_context(worker(empty_database, "loop", "async")) for _ in range(2)]
+        processes = [stack.enter_context(worker(database, "loop", "async")) for _ in range(2)]
         for number in range(5):
             for name, process in zip("ab", processes, strict=True):
                 send(process, f"{name} {number} use:note")
