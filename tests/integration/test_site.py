@@ -12,9 +12,6 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.support.ui import WebDriverWait
 from testkit.axe import violations
-from typer.main import get_command
-
-from discreet.cli import app
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,26 +56,6 @@ def test_no_page_loads_anything_from_elsewhere(site):
         assert not re.search(r"(?:url\(|@import)\s*['\"]?(?:\w+:)?//", text), sheet
 
 
-def test_every_page_of_docs_is_on_it_and_found_by_its_search(site):
-    index = (site / "searchindex.js").read_text(encoding="utf-8")
-    for page in (ROOT / "docs").rglob("*.md"):
-        name = page.relative_to(ROOT).with_suffix("")
-        assert (site / f"{name}.html").is_file()
-        assert f'"{name}"' in index
-
-
-def test_every_command_is_in_the_reference(site):
-    text = (site / "docs" / "reference" / "cli.html").read_text(encoding="utf-8")
-    for name, command in get_command(app).commands.items():
-        for word in getattr(command, "commands", {"": None}):
-            assert f'id="discreet-{"-".join(filter(None, (name, word)))}"' in text
-
-
-def test_the_first_page_leads_to_the_documentation(site):
-    assert 'url=docs/index.html"' in (site / "index.html").read_text(encoding="utf-8")
-    assert (site / "docs" / "index.html").is_file()
-
-
 @pytest.fixture(scope="module")
 def address(site):
     handler = partial(QuietHandler, directory=str(site))
@@ -111,6 +88,8 @@ def test_everybody_can_read_its_pages(page, address, width, dark):
         assert violations(page) == [], name
 
 
-def test_its_search_works_offline(page, address):
+def test_its_first_page_and_its_search_work_offline(page, address):
+    page.get(address)
+    WebDriverWait(page, 20).until(lambda page: page.current_url == f"{address}/docs/index.html")
     page.get(f"{address}/search.html?q=pgbouncer")
     WebDriverWait(page, 20).until(lambda page: "Behind PgBouncer" in page.find_element("id", "search-results").text)
