@@ -86,9 +86,9 @@ async def test_one_thread_goes_with_what_came_of_it(house, database):
 
 async def test_somebody_elses_thread_is_not_touched(house, database):
     await house.say("My nightingale", user="bob", thread="bobs")
-    before = snapshot(database)["public.checkpoint_messages"]
+    before = snapshot(database)["discreet.checkpoint_messages"]
     await house.erasures.erase("ann", Scope(name="thread", thread_id="bobs"))
-    assert snapshot(database)["public.checkpoint_messages"] == before
+    assert snapshot(database)["discreet.checkpoint_messages"] == before
     assert await house.told(thread="bobs") == ["My nightingale", "I heard: My nightingale"]
 
 
