@@ -276,8 +276,8 @@ async def test_a_database_that_is_not_there_is_named_as_such(keys, caplog, face,
                 assert isinstance(caught.value, StorageUnavailableError)
 
 
-async def test_work_that_the_database_refuses_is_not_called_an_outage(database, keys, caplog, token):
-    async with pools(database) as opened:
+async def test_work_that_the_database_refuses_is_not_called_an_outage(empty_database, keys, caplog, token):
+    async with pools(empty_database) as opened:
         with hidden_from(caplog, keys, token) as caught:  # `setup` was not called
             await PostgresSpill(opened.main, keys).save("1", Spilled.now("head", token.encode()))
     assert not isinstance(caught.value, StorageUnavailableError)
