@@ -145,6 +145,12 @@ def test_a_similar_fact_that_loses_nothing_is_merged(old: str, new: str):
     assert judge(new, old, NEAR) in {"same", "update"}
 
 
+def test_a_fact_in_other_words_is_the_same_from_the_upper_threshold_on():
+    old, new = "User lives in Hanoi.", "The user resides in Hanoi."
+    assert judge(new, old, SURE) == "same"
+    assert judge(new, old, NEAR) == "update"
+
+
 @pytest.mark.parametrize(("old", "new"), REWORDED)
 def test_a_reworded_fact_far_below_the_threshold_is_new(old: str, new: str):
     assert judge(new, old, 0.55) == "new"
