@@ -105,18 +105,20 @@ def by_rule(count: int, draw: random.Random, rooms: Iterable[str], root: Path) -
 
 
 class Baseline:
-    """Which test files pass without any mutant, asked once each."""
+    """What test files do without any mutant, asked once each."""
 
     def __init__(self) -> None:
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
-        self._passes: dict[str, bool] = {}
+        self._seconds: dict[str, float | None] = {}
 
-    def passes(self, tree: Tree, test: str) -> bool:
-        """Tell whether a test file passes; `tree` is as it was copied."""
+    def seconds(self, tree: Tree, test: str) -> float | None:
+        """Return how long a test file takes; None if it fails. `tree` is as it was copied."""
         with self._locks[test]:
-            if test not in self._passes:
-                self._passes[test] = tree.run([test], 2 * OWN_SECONDS)[0] == PASSED
-            return self._passes[test]
+            if test not in self._seconds:
+                began = time.monotonic()
+                passes = tree.run([test], 2 * OWN_SECONDS)[0] == PASSED
+                self._seconds[test] = time.monotonic() - began if passes else None
+            return self._seconds[test]
 
 
 def play(mutant: Mutant, tree: Tree, baseline: Baseline, choosing: Choosing, budget: float) -> Outcome:
@@ -140,11 +142,17 @@ def play(mutant: Mutant, tree: Tree, baseline: Baseline, choosing: Choosing, bud
                 return outcome("SURVIVED", "no test is known to call it")
     if code in (PASSED, NOTHING_RAN):
         return outcome("SURVIVED", f"{len(tests)} files or folders beside its own" if code == PASSED else "no test ran")
-    if code is None:
-        by = f"timeout of {OWN_SECONDS:.0f} s: {' '.join(tests)}"
     file = by.partition("::")[0]
     test = file if (tree.root / file).is_file() else tests[0]  # the second where no module could be imported
-    return outcome("killed", by) if baseline.passes(tree, test) else outcome("UNSURE", f"{test} fails without it: {by}")
+    seconds = baseline.seconds(tree, test)
+    if seconds is None:
+        return outcome("UNSURE", f"{test} fails without it: {by}")
+    if code is None:
+        slow = seconds > OWN_SECONDS / 2
+        return outcome(
+            "UNSURE" if slow else "killed", f"timeout of {OWN_SECONDS:.0f} s: {test}, {seconds:.0f} s without it"
+        )
+    return outcome("killed", by)
 
 
 def play_all(mutants: Sequence[Mutant], jobs: int, budget: float) -> Iterator[Outcome]:

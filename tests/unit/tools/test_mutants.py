@@ -1,5 +1,6 @@
 """How tools/mutants.py reads and draws what it plays."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 
@@ -78,6 +79,44 @@ def test_a_seed_draws_the_same_ones_again_in_the_rooms_that_are_asked_for():
     drawn = [by_rule(5, Random(seed), ["state"], ROOT) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert {mutant.room for mutant in drawn[0]} == {"state"}
+
+
+class ScriptedTree:
+    """A tree whose runs of tests end as they are told to, one after the other."""
+
+    def __init__(self, root, *runs):
+        self.root = root
+        self._runs = list(runs)
+
+    def with_mistake(self, mutant):
+        return nullcontext()
+
+    def run(self, tests, seconds):
+        return self._runs.pop(0)
+
+
+class Nowhere:
+    def files(self, mutant):
+        return ["tests/test_b.py"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "result", "by"),
+    [
+        ([(1, "tests/test_a.py::test"), (0, "")], "killed", "tests/test_a.py::test"),
+        ([(0, ""), (1, "tests/test_b.py::test"), (0, "")], "killed", "tests/test_b.py::test"),
+        ([(None, ""), (0, "")], "killed", "timeout of 240 s: tests/test_a.py, 0 s without it"),
+        ([(0, ""), (0, "")], "SURVIVED", "1 files or folders beside its own"),
+        ([(0, ""), (None, "")], "SURVIVED", "within 120 s"),
+        ([(1, "tests/test_a.py::test"), (1, "")], "UNSURE", "tests/test_a.py fails without it: tests/test_a.py::test"),
+    ],
+)
+def test_a_kill_counts_if_its_tests_pass_without_the_mutant(project, runs, result, by):
+    from mutants import Baseline, play
+
+    [mutant] = read(project)
+    outcome = play(mutant, ScriptedTree(project, *runs), Baseline(), Nowhere(), 120)
+    assert (outcome.result, outcome.by) == (result, by)
 
 
 def test_the_rate_is_told_by_room():

@@ -82,6 +82,8 @@ async def test_the_same_key_in_another_namespace_is_another_item(store):
     await store.aput(SPACE, "1", {"n": 1})
     await store.aput((*SPACE, "sub"), "1", {"n": 2})
     assert [(await store.aget(space, "1")).value["n"] for space in (SPACE, (*SPACE, "sub"))] == [1, 2]
+    both = await store.abatch([GetOp(SPACE, "1"), GetOp((*SPACE, "sub"), "1")])
+    assert [item.value["n"] for item in both] == [1, 2]
     await store.adelete(SPACE, "1")
     assert await store.aget(SPACE, "1") is None
     assert (await store.aget((*SPACE, "sub"), "1")).value == {"n": 2}
