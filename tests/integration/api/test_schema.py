@@ -13,27 +13,14 @@ import requests
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture import utils as conjecture
-from hypothesis_jsonschema import _from_schema
-from schemathesis import GenerationMode, openapi
-from schemathesis.checks import load_all_checks, not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    negative_data_rejection,
-    response_headers_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 from testkit.proposals import plant_proposal
 
 from discreet.api.app import make_app
 
-# Schemathesis imports the rest of itself at its first use, which rewrites assertions of it. Where another thread parses code
-# at that moment, as a traceback of the storage's loop does, CPython 3.11 fails (its issue 106905): so all of it comes now.
-openapi.from_dict({"openapi": "3.1.0", "info": {"title": "", "version": ""}, "paths": {}})
-load_all_checks()
-
-pytestmark = pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
-"""Schemathesis does."""
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Do not use the `random` module inside strategies", "ignore:Overriding standard format"
+)
+"""Schemathesis does both."""
 
 HERE = "http://testserver"
 
@@ -68,16 +55,6 @@ OPERATIONS = [
 
 REFUSABLE = [*OPERATIONS[:12], *(label for label in OPERATIONS if "/delegations" in label)]
 """The others take nothing, or any text."""
-
-# Not that all data of the schema is accepted: a time has its range, an id must not be a sensitive value, a user_id must
-# be the caller's. JSON Schema can't say so.
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-    response_headers_conformance,
-]
 
 STORED = """
 SELECT json_agg(json_build_array(name, rows, contents) ORDER BY name) FROM (
@@ -116,10 +93,38 @@ class _Many:
         self._many.reject()
 
 
-@pytest.fixture(autouse=True)
-def _old_many(monkeypatch):
-    if not hasattr(conjecture.many, "more"):
-        monkeypatch.setattr(_from_schema, "cu", SimpleNamespace(many=_Many))
+@pytest.fixture(scope="module")
+def schemathesis():
+    """Return Schemathesis, imported whole; here, as it takes three seconds, which each worker would spend at collection.
+
+    It imports the rest of itself at its first use, which rewrites assertions of it. Where another thread parses code at that
+    moment, as a traceback of the storage's loop does, CPython 3.11 fails (its issue 106905).
+    """
+    from hypothesis_jsonschema import _from_schema
+    from schemathesis import GenerationMode, checks, openapi
+    from schemathesis.specs.openapi import checks as of_openapi
+
+    openapi.from_dict({"openapi": "3.1.0", "info": {"title": "", "version": ""}, "paths": {}})
+    checks.load_all_checks()
+    # Not that all data of the schema is accepted: a time has its range, an id must not be a sensitive value, a user_id must
+    # be the caller's. JSON Schema can't say so.
+    always = [
+        checks.not_a_server_error,
+        of_openapi.status_code_conformance,
+        of_openapi.content_type_conformance,
+        of_openapi.response_schema_conformance,
+        of_openapi.response_headers_conformance,
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        if not hasattr(conjecture.many, "more"):
+            patch.setattr(_from_schema, "cu", SimpleNamespace(many=_Many))
+        yield SimpleNamespace(
+            openapi=openapi,
+            positive=GenerationMode.POSITIVE,
+            negative=GenerationMode.NEGATIVE,
+            checks=always,
+            checks_of_bodies=[*always, of_openapi.negative_data_rejection],
+        )
 
 
 @pytest.fixture
@@ -166,9 +171,9 @@ def send(app):
 @pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(
-    app, send, authenticator, database_rows, make_things, label, examples
+    app, send, authenticator, database_rows, make_things, schemathesis, label, examples
 ):
-    schema = openapi.from_dict(app.openapi())
+    schema = schemathesis.openapi.from_dict(app.openapi())
     operation = schema.find_operation_by_label(label)
     headers = authenticator.headers_of("ann", admin=True)
     known = _some_entries(send, headers)
@@ -186,12 +191,12 @@ def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(
         if response.status_code >= 400:
             assert database_rows() == before
 
-    modes = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE] if label in REFUSABLE else [GenerationMode.POSITIVE]
+    modes = [schemathesis.positive, schemathesis.negative] if label in REFUSABLE else [schemathesis.positive]
     # In a query string or a path anything is a text, so that wrong data may be right there.
-    checks = [*CHECKS, negative_data_rejection] if operation.body else CHECKS
+    checks = schemathesis.checks_of_bodies if operation.body else schemathesis.checks
     for mode in modes:
         # An id that was stored is one of the right kind: with wrong data it would hide what is wrong.
-        chosen = st.none() | st.integers(0, 9) if mode is GenerationMode.POSITIVE else st.none()
+        chosen = st.none() | st.integers(0, 9) if mode is schemathesis.positive else st.none()
         bounded = settings(
             max_examples=examples,
             database=None,

@@ -11,7 +11,6 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from schemathesis import openapi
 from starlette.routing import Route
 
 from discreet.api.admin.area import PREFIX
@@ -76,6 +75,8 @@ async def test_no_route_but_health_answers_a_stranger(app):
 
 
 def test_the_openapi_is_valid_and_names_the_credentials(app):
+    from schemathesis import openapi  # here, as it takes three seconds
+
     openapi.from_dict(app.openapi()).validate()
     for method, path, operation in operations(app):
         schemes = {name for scheme in operation.get("security", []) for name in scheme}
