@@ -110,6 +110,7 @@ def test_a_worker_that_can_do_nothing_says_so(command, monkeypatch):
         command("extract", "--user", "ann", "--dry-run")
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_answer_is_told_by_its_error(command, monkeypatch):
     monkeypatch.setenv("DISCREET_EXTRACTION_PROVIDER", "google")
     monkeypatch.setenv("DISCREET_GOOGLE_API_KEY", "none")

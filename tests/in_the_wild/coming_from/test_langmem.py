@@ -64,6 +64,7 @@ async def test_memories_of_tools_and_managers_are_read(empty_database):
     }
 
 
+@pytest.mark.slow
 async def test_the_page_from_its_first_command_to_its_last(empty_database, database, terminal):
     facts = ["Keeps two African Grey parrots", f"Is reached at {EMAIL} or {PHONE}"]
     answers = [

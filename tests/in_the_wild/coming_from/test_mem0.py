@@ -72,6 +72,7 @@ async def test_memories_are_read_from_the_table_and_from_a_file(empty_database, 
     assert of_alice["Has a ticket for the fair"].valid_to == datetime(2999, 12, 31, tzinfo=UTC)
 
 
+@pytest.mark.slow
 async def test_the_page_from_its_first_command_to_its_last(empty_database, database, terminal):
     facts = ["Keeps bees", f"Is reached at {EMAIL}", f"Has the number {PHONE}"]
     program = terminal.folder / "before.py"

@@ -70,6 +70,7 @@ async def filled(empty_database, monkeypatch):
         return {UUID(item.key): item for item in await store.asearch(("memories", "ann"), limit=100)}
 
 
+@pytest.mark.slow
 async def test_the_page_from_its_first_command_to_its_last(empty_database, database, filled, terminal, chat):
     stored = snapshot(empty_database, written=True)
     plant_dev(terminal.folder, 1, seed=1)

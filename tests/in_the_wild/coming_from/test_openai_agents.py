@@ -46,6 +46,7 @@ async def test_turns_are_read_from_a_file_and_from_postgresql(empty_database, tm
             assert row.record.started_at <= row.record.ended_at
 
 
+@pytest.mark.slow
 async def test_the_page_from_its_first_command_to_its_last(empty_database, database, terminal, chat):
     texts = [f"I keep two African Grey parrots, write to {EMAIL}", f"Or call {PHONE}"]
     program = terminal.folder / "before.py"

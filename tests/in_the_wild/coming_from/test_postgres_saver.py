@@ -94,6 +94,7 @@ def blurred(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.slow
 async def test_the_page_from_its_first_command_to_its_last(empty_database, terminal):
     dsn = empty_database
     async with PAGE.program("before", dsn=dsn, builder=builder()) as names:
@@ -236,6 +237,7 @@ async def test_a_stock_saver_reads_threads_until_the_guard_is_on(empty_database,
         assert blurred(await told(names["graph"], "one")) == blurred(conversation(*SAID, "Still there?"))
 
 
+@pytest.mark.slow
 async def test_how_a_database_grows(make_database):
     grown = {}
     for side in ("before", "after"):

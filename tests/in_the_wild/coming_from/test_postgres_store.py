@@ -75,6 +75,7 @@ async def old(empty_database):
     return empty_database, items
 
 
+@pytest.mark.slow
 async def test_the_page_from_its_first_command_to_its_last(old, database, terminal):
     dsn, items = old
     stored = snapshot(dsn, written=True)

@@ -55,6 +55,7 @@ def functions(client):
     return made
 
 
+@pytest.mark.slow
 def test_the_page_from_its_first_command_to_its_last(client, functions, redis_url, database, terminal):
     append, fetch = functions("before")
     for user in ("U1", "U2"):

@@ -41,6 +41,7 @@ def builder(**options):
     return build_graph(chat_model=ScriptedChatModel(responses=answers), **options)
 
 
+@pytest.mark.slow
 def test_an_event_loop_and_a_storage_a_turn(database):
     never = Never()
 

@@ -41,6 +41,7 @@ def told(report):
     return report.model_dump(exclude={"dry_run", "started_at", "finished_at"})
 
 
+@pytest.mark.slow
 def test_a_dry_run_tells_what_the_real_one_does(scrubbed):
     _, entries, would, report = scrubbed
     assert told(would) == told(report)

@@ -29,6 +29,7 @@ async def say_more(scene, scenario, saver):
     await take(scene, scenario, scenario.build(scene, saver), Step("message", "over"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", FACES)
 async def test_an_outage_in_the_middle_of_turns_leaks_nothing_and_loses_nothing(
     server_dsn, new_talkative_database, plants, left_by, face, every, caplog

@@ -38,6 +38,7 @@ def turn(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"messages": [("user", "hello")]}, {"configurable": {"thread_id": str(number)}}
 
 
+@pytest.mark.slow
 async def test_two_hundred_turns_at_once_over_six_connections(dsn, rows):
     async with AsyncConnectionPool(dsn, open=False, **POOL) as pool:
         saver = RedactingSaver.from_pool(pool, keys=Keyring([make_key()]))
@@ -50,6 +51,7 @@ async def test_two_hundred_turns_at_once_over_six_connections(dsn, rows):
     assert rows("SELECT count(DISTINCT thread_id) FROM checkpoints") == [TURNS]
 
 
+@pytest.mark.slow
 def test_two_hundred_turns_at_once_in_threads(dsn, rows):
     with ConnectionPool(dsn, open=True, **POOL) as pool:
         saver = RedactingSyncSaver.from_pool(pool)

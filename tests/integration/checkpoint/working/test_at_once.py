@@ -3,6 +3,7 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from langgraph.types import Command
 
 from discreet.errors import TransientStateLostError
@@ -38,6 +39,7 @@ async def test_threads_at_once_are_kept_apart(asynchronous, shop):
     assert len(shop.runs) == THREADS * TURNS
 
 
+@pytest.mark.slow
 async def test_threads_of_a_thread_pool_are_kept_apart(blocking, shop):
     graph = shop.loop(blocking.open())
 

@@ -188,6 +188,7 @@ async def test_what_nobody_touched_is_sound(trail, written):
     assert {row["first_number"] for row in written["audit_chain"]} == {1, 3, 5}
 
 
+@pytest.mark.slow
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(draw=st.data(), times=st.integers(1, 3))
 async def test_any_tampering_is_found(trail, written, draw, times):

@@ -208,6 +208,7 @@ async def test_wide_vectors_are_ranked_exactly(database):
         assert best.similarity == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("reads a plan, which is a node's")
 async def test_a_search_reads_the_covering_index_only(storage):
     words = [f"word{n}" for n in range(500)]

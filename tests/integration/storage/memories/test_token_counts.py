@@ -192,6 +192,7 @@ TEXTS = st.lists(
 STEPS = st.lists(st.one_of(TEXTS, st.integers(0, 5)), max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(STEPS)
 async def test_counts_are_those_of_the_rows_whatever_was_saved_and_deleted(make_database, migrated_template, steps):
