@@ -44,6 +44,8 @@ SHOWN_AS_TEXT = frozenset({"discreet.errors"})
 PAGE_READERS = frozenset({"testkit.coming_from", "testkit.monitoring", "testkit.snippets"})
 """Support modules that read pages, dashboards or examples of the repository."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?\.py)\b", re.MULTILINE)
+OF_A_TEST = re.compile(r"\[gw\d+\] .*(?:PASSED|SKIPPED|XFAIL)|tests/|scheduling")
+"""Lines of pytest-xdist about one test that is fine, or begins."""
 NOT_COPIED = frozenset({"tests", "pyproject.toml", ".git", ".venv", "build", "dist"})
 """What the frozen tests don't find around them: the first two are those of the commit."""
 TESTS_RAN = (0, 1)
@@ -231,25 +233,14 @@ def read_allowed(path: Path, files: Sequence[str]) -> Mapping[str, str]:
 
 
 def _pytest(tree: Path, files: Sequence[str], jobs: int, *, quiet: bool) -> str:
-    """Run `files` and return what pytest said; it is printed while it comes unless `quiet`."""
+    """Run `files` and return what pytest said; unless `quiet` it is printed while it comes, but for tests that pass."""
     scratch = tree.parent / "tmp"
     scratch.mkdir()
     scratch.chmod(0o755)
     environment = {**os.environ, "TMPDIR": str(scratch)}
     _check_product(environment, tree)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-rfE",
-        "-p",
-        "no:cacheprovider",
-        "-n",
-        str(jobs),
-        "--dist",
-        "loadfile",
-    ]
+    options = ["-v", "-rfE", "-p", "no:cacheprovider", "-n", str(jobs), "--dist", "loadfile"]
+    command = [sys.executable, "-m", "pytest", *options]
     output = []
     with subprocess.Popen(
         [*command, *files], cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -258,7 +249,7 @@ def _pytest(tree: Path, files: Sequence[str], jobs: int, *, quiet: bool) -> str:
         try:
             for line in process.stdout:
                 output.append(line)
-                if not quiet:
+                if not quiet and not OF_A_TEST.match(line):
                     print(line, end="", flush=True)
         except BaseException:  # stopped: so are the tests
             process.terminate()

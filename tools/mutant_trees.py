@@ -175,5 +175,5 @@ class Tree:
 
     def _needs_schemathesis(self, test: str) -> bool:
         """Tell whether a test needs its plugin, which takes three seconds of each start: importing it builds a grammar."""
-        path = self.root / test
+        path = self.root / test.partition("::")[0]
         return path.is_dir() or "schemathesis" in path.read_text(encoding="utf-8")

@@ -7,7 +7,7 @@
 
 Each mutant is played in a copy of the working tree, with the tests that have to notice it, then, if they don't, with those
 that call the function (by `--map`, kept in build/mutants; without it those of its room's folders), unit tests first, for at
-most `--budget` seconds. Before a kill counts, the file of the test that noticed has to pass without the mutant.
+most `--budget` seconds. Before a kill counts, the test that noticed has to pass without the mutant; else it is UNSURE.
 
 Exit code 1 if a mutant survives (of random ones some do: with --random it is 0), 2 if one can't be played.
 """
@@ -105,14 +105,14 @@ def by_rule(count: int, draw: random.Random, rooms: Iterable[str], root: Path) -
 
 
 class Baseline:
-    """What test files do without any mutant, asked once each."""
+    """What tests do without any mutant, asked once each."""
 
     def __init__(self) -> None:
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
         self._seconds: dict[str, float | None] = {}
 
     def seconds(self, tree: Tree, test: str) -> float | None:
-        """Return how long a test file takes; None if it fails. `tree` is as it was copied."""
+        """Return how long a test or a file of them takes; None if it fails. `tree` is as it was copied."""
         with self._locks[test]:
             if test not in self._seconds:
                 began = time.monotonic()
@@ -142,17 +142,21 @@ def play(mutant: Mutant, tree: Tree, baseline: Baseline, choosing: Choosing, bud
                 return outcome("SURVIVED", "no test is known to call it")
     if code in (PASSED, NOTHING_RAN):
         return outcome("SURVIVED", f"{len(tests)} files or folders beside its own" if code == PASSED else "no test ran")
-    file = by.partition("::")[0]
-    test = file if (tree.root / file).is_file() else tests[0]  # the second where no module could be imported
+    return outcome(*_confirmed(code, by, tests, tree, baseline))
+
+
+def _confirmed(code: int | None, by: str, tests: Sequence[str], tree: Tree, baseline: Baseline) -> tuple[str, str]:
+    """Return the result where tests failed or, with None as the `code`, took too long, and what tells so."""
+    test = by.partition("[")[0]  # with all its parameters: their ids may be shortened
+    if not (tree.root / test.partition("::")[0]).is_file():  # after a timeout, or where no module could be imported
+        test = tests[0]
     seconds = baseline.seconds(tree, test)
     if seconds is None:
-        return outcome("UNSURE", f"{test} fails without it: {by}")
-    if code is None:
-        slow = seconds > OWN_SECONDS / 2
-        return outcome(
-            "UNSURE" if slow else "killed", f"timeout of {OWN_SECONDS:.0f} s: {test}, {seconds:.0f} s without it"
-        )
-    return outcome("killed", by)
+        return "UNSURE", f"{test} fails without it: {by}"
+    if code is not None:
+        return "killed", by
+    says = f"timeout of {OWN_SECONDS:.0f} s: {test}, {seconds:.0f} s without it"
+    return ("UNSURE" if seconds > OWN_SECONDS / 2 else "killed"), says
 
 
 def play_all(mutants: Sequence[Mutant], jobs: int, budget: float) -> Iterator[Outcome]:

@@ -242,7 +242,15 @@ async def test_every_filter_narrows(client, ann):
 
 @pytest.mark.parametrize(
     "query",
-    [{"limit": 0}, {"limit": 201}, {"limit": "many"}, {"cursor": "x"}, {"after": "today"}],
+    [
+        {"limit": 0},
+        {"limit": 201},
+        {"limit": "many"},
+        {"cursor": "x"},
+        {"cursor": "é"},
+        {"cursor": "AAAA"},
+        {"after": "today"},
+    ],
 )
 async def test_a_query_that_cannot_be_answered_is_refused(client, ann, query):
     answer = await client.get("/memory/query", params=query, headers=ann)

@@ -108,7 +108,11 @@ class Nowhere:
         ([(None, ""), (0, "")], "killed", "timeout of 240 s: tests/test_a.py, 0 s without it"),
         ([(0, ""), (0, "")], "SURVIVED", "1 files or folders beside its own"),
         ([(0, ""), (None, "")], "SURVIVED", "within 120 s"),
-        ([(1, "tests/test_a.py::test"), (1, "")], "UNSURE", "tests/test_a.py fails without it: tests/test_a.py::test"),
+        (
+            [(1, "tests/test_a.py::test[1]"), (1, "")],
+            "UNSURE",
+            "tests/test_a.py::test fails without it: tests/test_a.py::test[1]",
+        ),
     ],
 )
 def test_a_kill_counts_if_its_tests_pass_without_the_mutant(project, runs, result, by):
