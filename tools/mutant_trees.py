@@ -142,8 +142,7 @@ class Tree:
             name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
         }
         environment |= {"TMPDIR": str(self._tmp), "VIRTUAL_ENV": str(self.root / ".venv")}
-        plugins = ["cacheprovider", "xdist", *([] if any(map(self._needs_schemathesis, tests)) else ["schemathesis"])]
-        options = ["-x", "-q", "-rfE", "--tb=no", *(f"-pno:{plugin}" for plugin in plugins)]
+        options = ["-x", "-q", "-rfE", "--tb=no", "-pno:cacheprovider", "-pno:xdist"]
         command = [self._python, "-m", "pytest", *options, *tests]
         process = subprocess.Popen(
             command,
@@ -172,8 +171,3 @@ class Tree:
         """Let no more tests begin, and end those that run."""
         self._is_stopped = True
         end_processes(self.root.parent)
-
-    def _needs_schemathesis(self, test: str) -> bool:
-        """Tell whether a test needs its plugin, which takes three seconds of each start: importing it builds a grammar."""
-        path = self.root / test.partition("::")[0]
-        return path.is_dir() or "schemathesis" in path.read_text(encoding="utf-8")
