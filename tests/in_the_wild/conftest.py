@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Literal
+from zlib import crc32
 
 import pytest
 from testkit import pooler
 from testkit.houses import House
 
 Durability = Literal["sync", "async", "exit"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Play each test in one durability in the fast suite, another one from test to test, and by night in all."""
+    folder = Path(__file__).parent
+    alike: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if folder in item.path.parents and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            values = item.callspec.id.split("-")
+            if item.callspec.params.get("durability") in values:
+                values.remove(item.callspec.params["durability"])
+                alike[f"{item.path.name} {item.originalname} {values}"].append(item)
+    for name, group in alike.items():
+        chosen = group[crc32(name.encode()) % len(group)]
+        for item in group:
+            if item is not chosen:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(params=["sync", "async", "exit"])
