@@ -23,6 +23,8 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check
 UV := $(BIN)/uv pip install --python $(BIN)/python
 COMMA := ,
 SQL_TESTS := tests/migration tests/integration
+# The checkpointer's tests of a pooler start one by themselves: tests/integration/checkpoint/pooled.
+POOLED_TESTS := tests/integration/storage tests/integration/graph tests/integration/worker
 # Many images set it; then every process compiles all it imports, which takes longer than importing it.
 export PYTHONDONTWRITEBYTECODE :=
 export UV_SYSTEM_CERTS ?= true
@@ -64,7 +66,7 @@ test: $(READY)  ## Run the tests (ROOM="storage nodes": of these rooms; slow one
 test-dialect: $(READY)  ## Run each SQL statement on PostgreSQL 16 and through PgBouncer
 	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) -m "dialect and not slow" $(SQL_TESTS) $(ARGS)
 	@command -v pgbouncer >/dev/null || echo "== pgbouncer is not installed (Debian: apt-get install pgbouncer): nothing is run through it"
-	$(IN_SCRATCH) ! command -v pgbouncer >/dev/null || DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere -m "dialect and not slow" $(SQL_TESTS) $(ARGS)
+	$(IN_SCRATCH) ! command -v pgbouncer >/dev/null || DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere -m "dialect and not slow" $(POOLED_TESTS) $(ARGS)
 
 test-slow: $(READY)  ## Run the slow tests
 	$(IN_SCRATCH) $(PYTEST) -m slow $(ARGS)
@@ -110,7 +112,7 @@ test-16: $(READY)  ## Run the tests that touch SQL on PostgreSQL 16 as well
 
 # Through PgBouncer in transaction mode, in a schema with another name, with pgvector out of sight.
 test-pooled: $(READY)  ## Run the tests of storage and turns in somebody else's database, behind a pooler
-	$(IN_SCRATCH) DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere tests/integration/storage tests/integration/graph tests/integration/worker $(ARGS)
+	$(IN_SCRATCH) DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere $(POOLED_TESTS) $(ARGS)
 
 test-citus: $(READY)  ## Run the tests of the storage on the Citus cluster of DISCREET_TEST_CITUS_DSN (docs/citus.md)
 	@test -n "$$DISCREET_TEST_CITUS_DSN" || { echo "DISCREET_TEST_CITUS_DSN names no Citus cluster: docs/citus.md, Testing."; exit 1; }

@@ -60,7 +60,7 @@ def _form_of(query: Any, cursor: Any) -> str:
     if isinstance(query, Composable):
         query = query.as_bytes(cursor)
     text = query.decode() if isinstance(query, bytes) else str(query)
-    return re.sub(r"(?<=[A-Za-z_])\d+|[0-9a-f]{16,}", "N", re.sub(r"\s+", " ", text)).strip()
+    return re.sub(r'"[^"]*"|(?<=[A-Za-z_])\d+|[0-9a-f]{16,}', "N", re.sub(r"\s+", " ", text)).strip()
 
 
 @pytest.hookimpl(wrapper=True)
