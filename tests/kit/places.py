@@ -113,8 +113,8 @@ def folder_of(dsn: str) -> Path:
     """Return the folder of the server's files: heap, write-ahead log, log. All rows are in them then."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("CHECKPOINT")
-        (folder,) = connection.execute("SHOW data_directory").fetchone() or ("",)
-    return Path(folder).parent
+        # Not its `data_directory`: the embedded server names its folder by a file descriptor of its own.
+        return Path(f"/proc/{connection.info.backend_pid}/cwd").readlink().parent
 
 
 def files(folder: Path, paths: Iterable[Path] | None = None) -> Iterator[tuple[str, bytes]]:
