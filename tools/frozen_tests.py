@@ -41,6 +41,8 @@ ALLOWED = "allowed.toml"
 DIRECTIVE = re.compile(r"^\.\. auto(class|function|data|module):: ([\w.]+)", re.MULTILINE)
 SHOWN_AS_TEXT = frozenset({"discreet.errors"})
 """Modules whose reference page includes their source."""
+ELSEWHERE = {"tests/aegra/": "needs an environment of its own: make test-aegra"}
+"""Folders whose conftest.py leaves its files out, which pytest ignores for files that are named to it."""
 PAGE_READERS = frozenset({"testkit.coming_from", "testkit.monitoring", "testkit.snippets"})
 """Support modules that read pages, dashboards or examples of the repository."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?\.py)\b", re.MULTILINE)
@@ -173,7 +175,9 @@ def choose(tests: Path, listed: set[str]) -> Choice:
         imported = set(imported_modules(source))
         if not {module for module in imported if module.split(".")[0] == "discreet"} <= listed:
             continue
-        if readers := sorted(imported & PAGE_READERS):
+        if folder := next((folder for folder in ELSEWHERE if name.startswith(folder)), None):
+            left_out[name] = ELSEWHERE[folder]
+        elif readers := sorted(imported & PAGE_READERS):
             left_out[name] = f"is about pages of the repository, which {readers[0]} reads"
         elif _reaches_the_top(source, levels=name.count("/")):
             left_out[name] = "is about files of the repository"

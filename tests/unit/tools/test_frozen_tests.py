@@ -53,6 +53,16 @@ def test_a_file_about_the_repository_is_left_out_with_the_reason(tmp_path, text,
     assert (choice.files, choice.left_out) == ([], {"tests/unit/test_a.py": reason})
 
 
+def test_a_file_that_needs_another_environment_is_left_out_with_the_reason(tmp_path):
+    from frozen_tests import choose
+
+    path = tmp_path / "tests" / "aegra" / "test_a.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("")
+    choice = choose(tmp_path / "tests", set())
+    assert choice.left_out == {"tests/aegra/test_a.py": "needs an environment of its own: make test-aegra"}
+
+
 @pytest.mark.parametrize("name", ["conftest.py", "unit/conftest.py", "support/testkit/servers.py"])
 def test_what_stands_beside_the_tests_can_be_replaced(tmp_path, name):
     from frozen_tests import overlay
