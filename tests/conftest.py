@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -192,8 +193,9 @@ def migrated_template(server_dsn: str) -> Iterator[str]:
     from discreet.storage.database.migrating.migrations import migrate
 
     with _new_database(server_dsn, template="template1") as dsn:
-        asyncio.run(migrate(dsn))
-        asyncio.run(migrate_checkpoints(dsn))
+        with ThreadPoolExecutor(1) as beside:  # who asks first may do so on an event loop that runs
+            beside.submit(asyncio.run, migrate(dsn)).result()
+            beside.submit(asyncio.run, migrate_checkpoints(dsn)).result()
         yield urlsplit(dsn).path.removeprefix("/")
 
 
