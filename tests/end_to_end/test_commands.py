@@ -41,6 +41,7 @@ def test_demo_tells_on_one_screen_what_is_on_the_disk(discreet):
     assert "retrieve_failed" not in result.stderr
 
 
+@pytest.mark.slow
 def test_demo_runs_again_and_prints_all_rows_if_asked(discreet, tmp_path):
     for _ in range(2):
         result = discreet("demo", "--rows", DISCREET_IDENTITY_KEY="")
@@ -123,6 +124,7 @@ def test_chat_says_what_is_wrong_and_goes_on(discreet):
     assert "OPENAI_API_KEY" in result.stdout
 
 
+@pytest.mark.slow
 def test_chat_talks_to_an_openai_compatible_server_and_survives_its_refusal(discreet):
     with openai_server([Failure(status=401), AIMessage("Hello, Ann.")]) as server:
         result = discreet("chat", stdin="Hello!\nHi!\n", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.base_url)

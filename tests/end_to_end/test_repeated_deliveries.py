@@ -34,6 +34,7 @@ async def texts(client, thread):
     return [(each["type"], each["content"]) for each in state["values"].get("messages", [])]
 
 
+@pytest.mark.slow
 async def test_two_waiting_requests_get_one_answer_of_one_turn(client, thread):
     first, second = await asyncio.gather(
         *(client.runs.wait(thread, "agent", input=said("I keep two parrots.")) for _ in range(2))

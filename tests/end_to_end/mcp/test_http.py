@@ -56,6 +56,7 @@ def server(held_folder, tmp_path_factory):
         yield Server(logs, url, secret)
 
 
+@pytest.mark.slow
 async def test_people_at_once_have_their_own_memories_each(server, token):
     people = [f"{token}{number}@example.com" for number in range(6)]
 

@@ -136,6 +136,7 @@ def test_options_that_do_not_go_together_are_refused(discreet_command, clean_env
     assert (done.returncode, done.stdout) == (2, b"")
 
 
+@pytest.mark.slow
 async def test_a_database_that_is_not_there_yet_is_waited_for(on_stdio, token, empty_database, allow):
     await asyncio.to_thread(allow, "false")
     async with on_stdio("--user", token, DISCREET_POSTGRES_DSN=empty_database) as session:
@@ -145,6 +146,7 @@ async def test_a_database_that_is_not_there_yet_is_waited_for(on_stdio, token, e
         assert (await retried(session, "recall_memory", query="x")).structured_content == {"memories": []}
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_before_the_database_is_there_waits_for_nothing(started, token, tmp_path):
     with started("--user", token, DISCREET_POSTGRES_DSN="postgresql://nobody@127.0.0.1:1/none") as server:
         server.send(HELLO, READY, call(2, "recall_memory", query="x"))
@@ -176,6 +178,7 @@ def test_standard_output_has_messages_alone_and_the_end_of_input_ends_it(started
     assert not any("error" in each for each in answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_ends_it_though_the_client_keeps_its_pipe(started, token, number):
     with started("--user", token) as server:
@@ -211,6 +214,7 @@ def test_what_is_no_message_is_passed_over(started, token):
         assert answer["result"]["structuredContent"] == {"memories": []}
 
 
+@pytest.mark.slow
 async def test_calls_run_beside_each_other_and_one_that_is_cancelled_costs_no_other(on_stdio, token):
     async with on_stdio("--user", token) as session:
         texts = ["Keeps two parrots", "Plays the cello", "Was born in Hue", "Works as a baker"]
@@ -248,6 +252,7 @@ async def retried(session, name, **arguments):
     return result
 
 
+@pytest.mark.slow
 async def test_a_database_that_goes_away_costs_calls_and_not_the_process(on_stdio, token, empty_database, allow):
     async with on_stdio("--user", token, DISCREET_POSTGRES_DSN=empty_database) as session:
         assert not (await session.call_tool("save_memory", {"text": "Keeps parrots"})).is_error

@@ -22,7 +22,10 @@ from ownership_battery.operations import ADMINISTRATORS, EXTRACTION, MEMORIES, P
 from testkit.rest_servers import EXAMPLES, MODULES, OWN_APP
 from testkit.serving import clean_environment
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.slow,
+]  # tests/end_to_end/ownership asks the same of the other server
 
 ATTEMPTS = [*MEMORIES, *EXTRACTION, *RIGHTS]
 IN_HER_NAME = [attempt for attempt in ATTEMPTS if attempt.note == "in her name"]

@@ -14,6 +14,8 @@ from testkit.rest_servers import OWN_APP, rest_server, shared_vault
 
 from discreet.storage.embedded import lease_server
 
+pytestmark = pytest.mark.slow
+
 EVENTS = {"accept": "text/event-stream"}
 BIRDS = "I keep two African Grey parrots."
 

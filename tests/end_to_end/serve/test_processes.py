@@ -141,6 +141,7 @@ async def test_a_killed_process_is_replaced_and_the_other_one_serves_meanwhile(s
             assert (await ann.get("/memory/query")).is_success
 
 
+@pytest.mark.slow
 def test_sigterm_lets_a_request_under_way_end_and_leaves_no_process(tmp_path):
     with served(tmp_path, "--workers", "2") as (url, process):
         tree = psutil.Process(process.pid).children(recursive=True)
@@ -169,6 +170,7 @@ def wait_until_told(log, words, times):
     pytest.fail(f"{words} is not said")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
