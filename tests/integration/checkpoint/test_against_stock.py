@@ -73,6 +73,6 @@ def test_many_random_programs_do_what_they_do_over_the_stock_saver(program):
     play_in_memory(program)
 
 
-def test_random_programs_do_the_same_over_postgres(database):
-    with open_postgres(database) as play:
+def test_random_programs_do_the_same_over_postgres(empty_database):
+    with open_postgres(empty_database) as play:
         some(8)(given(program=programs)(play))()
