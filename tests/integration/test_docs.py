@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -40,6 +41,7 @@ async def test_the_access_page():
     assert "main" in client
 
 
+@pytest.mark.dialect
 async def test_the_memories_page(database):
     page, secrets, vectors = snippets("memories.md")
     found = await page["main"](database)
@@ -77,6 +79,7 @@ async def test_the_extraction_page(database):
     assert await page["main"](database) == (1, facts)
 
 
+@pytest.mark.dialect
 async def test_the_short_term_page(database):
     (page,) = snippets("short_term.md")
     assert await page["main"](database) == ("Hello Ann.", True)

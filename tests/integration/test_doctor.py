@@ -37,6 +37,7 @@ def doctor(monkeypatch):
     return run
 
 
+@pytest.mark.dialect
 def test_a_service_that_is_well(doctor, database, redis_url):
     asyncio.run(migrate_checkpoints(database))
     code, checks = doctor(
@@ -73,6 +74,7 @@ def test_a_database_that_was_not_migrated_is_found_and_left_so(doctor, empty_dat
         assert connection.execute("SELECT to_regclass('discreet.migrations')").fetchone() == (None,)
 
 
+@pytest.mark.dialect
 def test_a_database_that_lacks_the_last_migration_only(doctor, database):
     last = released()[-1].name
     with psycopg.connect(database) as connection:

@@ -67,6 +67,7 @@ def test_what_an_embedding_model_takes_is_said(command):
     assert "when they start again" in command("set", "embedding_provider", "local").stdout
 
 
+@pytest.mark.dialect
 def test_memories_are_embedded_anew_by_the_model_of_the_database(command, monkeypatch):
     monkeypatch.setenv("DISCREET_EMBEDDING_MODEL", "none")
     command("set", "embedding_provider", "local")

@@ -24,6 +24,7 @@ async def test_who_applied_a_migration_is_recorded(database):
     assert applied(database) == [(migration.name, this_version()) for migration in released()]
 
 
+@pytest.mark.dialect
 async def test_a_newer_process_migrates_forward(database, add_migrations):
     add_migrations(NEXT)
     assert await migrate(database) == [*NEXT]

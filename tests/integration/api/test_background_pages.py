@@ -137,6 +137,7 @@ async def test_what_waits_is_told(storage, admin, store):
     assert "Extraction is off." in admin.words
 
 
+@pytest.mark.dialect
 async def test_a_batch_is_ended_once(storage, admin, make_job):
     key = await make_job(state="running")
     await admin.get(JOBS)

@@ -100,6 +100,7 @@ def readings(entry):
     ]
 
 
+@pytest.mark.dialect
 async def test_a_delegate_reads_until_it_is_revoked(client_of, entry, reads, authenticator):
     ann, carl = client_of("ann"), client_of("carl")
     for method, path, body in readings(entry):

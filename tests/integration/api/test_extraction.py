@@ -94,6 +94,7 @@ def boss(authenticator):
     return SimpleNamespace(headers=authenticator.headers_of("boss", admin=True), id=authenticator.identity("boss"))
 
 
+@pytest.mark.dialect
 async def test_what_is_started_becomes_a_job_and_its_facts_wait_until_they_are_accepted(storage, http, work, ann, boss):
     await talk(storage, *SAID, user=ann.id)
     started = await http.post(START, headers=ann.headers, json={})
@@ -139,6 +140,7 @@ async def test_what_is_started_becomes_a_job_and_its_facts_wait_until_they_are_a
         assert (await http.delete(path, headers=ann.headers)).status_code == 404
 
 
+@pytest.mark.dialect
 async def test_a_session_that_is_ended_over_http_is_due(storage, http, services, ann, boss):
     await talk(storage, *SAID, user=ann.id, at=datetime.now(UTC))
     assert (await http.get(STATUS, headers=boss.headers)).json()["due"] == {}
@@ -148,6 +150,7 @@ async def test_a_session_that_is_ended_over_http_is_due(storage, http, services,
     assert (status["due"], status["sessions"], status["more"]) == ({"session_end": 1}, 1, False)
 
 
+@pytest.mark.dialect
 async def test_status_tells_what_waits_and_who_works(storage, http, work, ann, boss):
     await talk(storage, *SAID, user=ann.id)
     await storage.background.watch.seen(uuid4())
@@ -201,6 +204,7 @@ async def test_jobs_come_in_pages_newest_first(storage, http, boss):
     assert (running["state"], running["figures"], running["cost_usd"]) == ("submitting", {}, None)
 
 
+@pytest.mark.dialect
 async def test_a_job_is_ended_and_what_was_dropped_is_tried_again(storage, http, work, provider, ann, boss):
     provider.is_done, provider.answer = False, lambda _: None
     await talk(storage, SAID[0], user=ann.id)
@@ -288,6 +292,7 @@ async def test_without_background_memory_there_are_no_routes_about_it(services, 
         assert (await client.post(START, headers=ann.headers, json={})).status_code == 404
 
 
+@pytest.mark.dialect
 async def test_failed_prompts_are_told_in_the_figures(storage, http, work, provider, ann, boss):
     provider.answer = lambda request: BatchResult(
         custom_id=request.custom_id, state="failed", error="broken", is_final=True

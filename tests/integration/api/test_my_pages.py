@@ -81,6 +81,7 @@ async def test_one_sees_ones_own_with_dates_and_where_it_was_said(clerk):
     assert clerk.page.url.query == b""
 
 
+@pytest.mark.dialect
 async def test_a_long_list_has_pages(world, clerk, mine):
     for number in range(25):
         record = MemoryRecord(text=f"Fact number {number}", created_at=LONG_AGO + timedelta(minutes=number + 1))
@@ -93,6 +94,7 @@ async def test_a_long_list_has_pages(world, clerk, mine):
     assert "parrots" in clerk.words
 
 
+@pytest.mark.dialect
 async def test_a_correction_takes_the_place_of_what_was_wrong(world, clerk, mine):
     old = world.kept["clerk"]
     await clerk.get(f"{ME}/memories/{old.entry_id}/correct")
@@ -127,6 +129,7 @@ async def test_one_memory_is_forgotten_after_a_question(world, clerk, mine):
     assert len(await mine("boss")) == 1
 
 
+@pytest.mark.dialect
 async def test_what_was_said_is_forgotten_by_ones_own_words_after_a_look(world, clerk, mine):
     await clerk.get(f"{ME}/forget")
     await clerk.post(f"{ME}/forget", {**clerk.fields(), "scope": "said", "text": ""})

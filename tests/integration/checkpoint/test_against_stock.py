@@ -73,6 +73,7 @@ def test_many_random_programs_do_what_they_do_over_the_stock_saver(program):
     play_in_memory(program)
 
 
+@pytest.mark.dialect
 def test_random_programs_do_the_same_over_postgres(empty_database):
     with open_postgres(empty_database) as play:
         some(8)(given(program=programs)(play))()

@@ -140,6 +140,7 @@ async def test_what_was_nobodys_is_the_first_users_who_comes(saver, database):
     assert set.union(*owners(database).values()) == {ANN}
 
 
+@pytest.mark.dialect
 async def test_what_is_stored_while_a_thread_is_adopted_is_adopted_too(saver, database):
     graph = graph_of(saver)
     await graph.ainvoke(SAID, thread())

@@ -178,6 +178,7 @@ def test_a_path_where_nothing_can_be_read_is_told(tmp_path, make, name):
         read_manifest(path)
 
 
+@pytest.mark.dialect
 async def test_an_erasure_meanwhile_is_told(storage, two, tmp_path):
     export = begin(storage, ANN)
     pieces = lines(export)

@@ -53,6 +53,7 @@ async def test_portions_together_are_the_export(storage, max_chars):
     assert not any("Bob" in data for data in memories)
 
 
+@pytest.mark.dialect
 async def test_a_record_that_is_larger_than_a_portion_is_counted(storage):
     await storage.memories.save("ann", records("A short one", "long " * 500, "Another short one"), dedup=False)
     found = await portions(storage, "ann", 1_500)

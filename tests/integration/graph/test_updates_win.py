@@ -130,6 +130,7 @@ TEN = {
 }  # fmt: skip
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("language", TEN)
 async def test_a_person_of_ten_facts_is_told_all_ten_whatever_they_ask(storage, language):
     question, facts = TEN[language]

@@ -38,6 +38,7 @@ def hostile(make_database, tmp_path_factory):
         yield dsn, entries, rows, marker
 
 
+@pytest.mark.dialect
 def test_a_scan_finds_the_rest_and_runs_nothing(hostile):
     dsn, entries, rows, marker = hostile
     redactor = RecordingRedactor()

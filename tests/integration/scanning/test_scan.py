@@ -60,6 +60,7 @@ def scanned(plant, apart):
     return report, redactor.spans, entries
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("shape", SHAPES)
 def test_values_of_every_shape_are_found_as_what_they_are(scanned, shape):
     _, spans, entries = scanned
@@ -175,6 +176,7 @@ def test_rows_that_come_meanwhile_are_not_counted(small_copy):
     assert found == expected
 
 
+@pytest.mark.dialect
 def test_a_sample_is_of_whole_threads(plant):
     dsn, entries = plant
     redactor = RecordingRedactor()
@@ -200,6 +202,7 @@ def test_it_works_behind_a_pooler_and_where_nothing_may_be_written(small, where,
     assert found["usage"] == expected["usage"]
 
 
+@pytest.mark.dialect
 def test_tables_of_another_agent_server(empty_database):
     entries = plant_beside(empty_database, 24, count(), seed=3, shape="aegra")
     redactor = RecordingRedactor()

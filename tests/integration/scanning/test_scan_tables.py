@@ -64,6 +64,7 @@ def test_tables_of_every_schema_are_read(execute, empty_database):
     assert [table.table for table in scan(empty_database, only=("My Agents.the store",)).tables] == ["the store"]
 
 
+@pytest.mark.dialect
 def test_savers_of_two_schemas_are_both_read(execute, empty_database):
     columns = "(thread_id text, checkpoint_ns text, channel text, version text, type text, blob bytea"
     for schema in ("one", "two"):
@@ -89,6 +90,7 @@ def test_a_table_without_a_primary_key_is_read_whole(execute, empty_database):
     assert (report.rows, report.types) == (2000, {"EMAIL": 2000})
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("key", ["int", "bigint", "numeric", "uuid", "timestamptz", "date", "text", "name", "inet"])
 def test_all_rows_of_many_pages_are_read_and_scrubbed_whatever_their_key_is(execute, empty_database, key):
     made = {
@@ -109,6 +111,7 @@ def test_all_rows_of_many_pages_are_read_and_scrubbed_whatever_their_key_is(exec
     assert scan(empty_database).types == {}
 
 
+@pytest.mark.dialect
 def test_a_partitioned_table_is_read_by_its_partitions_and_a_materialized_view_too(execute, empty_database):
     execute(STORE + " PARTITION BY LIST (prefix)", "CREATE TABLE store_a PARTITION OF store FOR VALUES IN ('a')")
     execute(item(), "CREATE VIEW seen AS SELECT * FROM store", "CREATE MATERIALIZED VIEW kept AS SELECT * FROM store")
@@ -158,6 +161,7 @@ def test_a_server_that_is_not_there_is_told_without_its_password(tmp_path):
     assert password not in str(raised.value)
 
 
+@pytest.mark.dialect
 def test_a_scan_of_tables_of_discreet_finds_nothing(database):
     report = scan(database)
     assert {table.label for table in report.tables} == {"Discreet"}

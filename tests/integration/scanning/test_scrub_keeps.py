@@ -43,6 +43,7 @@ def query(dsn, statement):
         return connection.execute(statement).fetchall()
 
 
+@pytest.mark.dialect
 def test_what_an_application_keeps_stays_byte_for_byte(empty_database):
     with PostgresStore.from_conn_string(empty_database) as store:
         store.setup()
@@ -82,6 +83,7 @@ def test_examples_and_templates_in_channels_stay(empty_database):
         assert graph.get_state(thread).values == state
 
 
+@pytest.mark.dialect
 def test_a_structured_response_is_an_answer(empty_database):
     call = {"name": "Out", "args": {"city": "Hue"}, "id": "c1", "type": "tool_call"}
     said = [
@@ -128,6 +130,7 @@ def test_two_users_stay_two(empty_database):
     assert scan(empty_database).types == {}
 
 
+@pytest.mark.dialect
 async def test_a_table_that_is_named_alone_keeps_what_open_turns_need(small_copy):
     dsn, entries = small_copy
     for name in ("checkpoint_blobs", "checkpoint_writes", "checkpoints"):

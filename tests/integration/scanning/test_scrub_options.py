@@ -63,6 +63,7 @@ async def test_pruned_threads_go_on_with_a_redacting_saver(small_copy):
     assert await failures(dsn, threads_of(entries), ours=True) == {}
 
 
+@pytest.mark.dialect
 async def test_what_a_policy_names_stays_and_the_rest_goes(small_copy):
     dsn, entries = small_copy
     policy = CheckpointPolicy(channels={"plan": KEEP, "decision": KEEP, "reports": KEEP})
@@ -85,6 +86,7 @@ async def test_what_a_policy_names_stays_and_the_rest_goes(small_copy):
     assert await failures(dsn, [thread for thread in threads_of(entries) if thread.graph not in needs]) == {}
 
 
+@pytest.mark.dialect
 async def test_tables_of_threads_at_rest_take_the_guard(small_copy):
     dsn, entries = small_copy
     unfinished = [thread.thread_id for thread in threads_of(entries) if thread.state != "over"]
@@ -169,6 +171,7 @@ def test_pruning_a_sqlite_file_is_refused_before_anything_is_changed(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.dialect
 async def test_tables_of_a_shallow_saver_are_scrubbed_and_go_on(empty_database):
     entries = await plant_shallow(empty_database, range(24), seed=6)
     scrub(empty_database)

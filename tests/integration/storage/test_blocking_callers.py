@@ -120,6 +120,7 @@ def test_a_storage_that_cannot_be_opened_says_so():
         pass
 
 
+@pytest.mark.dialect
 async def test_a_shared_storage_serves_blocking_callers_too(database):
     shared = SharedStorage(lambda: open_storage(database, embeddings=EMBEDDINGS))
     graph = graph_over(shared)

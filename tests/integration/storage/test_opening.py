@@ -91,6 +91,7 @@ async def test_a_connection_that_the_server_closed_is_replaced_before_use(databa
         assert await storage.memories.search("ann", "x") == []
 
 
+@pytest.mark.dialect
 async def test_langgraphs_saver_works_on_the_pool(database):
     async with open_storage(database, embeddings=STUB) as storage:
         saver = AsyncPostgresSaver(storage.pool)
@@ -100,6 +101,7 @@ async def test_langgraphs_saver_works_on_the_pool(database):
         assert (await saver.aget_tuple(stored)).config == stored
 
 
+@pytest.mark.dialect
 @pytest.mark.one_server("makes pgvector, which the nodes have")
 @pytest.mark.direct("has pgvector elsewhere already")
 async def test_pgvector_in_a_schema_of_its_own_works(empty_database):

@@ -136,6 +136,7 @@ async def test_a_worker_that_stands_still_while_it_hands_in_leaves_no_batch_behi
     await others_finish()
 
 
+@pytest.mark.dialect
 async def test_a_worker_that_learns_that_it_lost_a_job_while_it_hands_in_leaves_no_batch_behind(
     bench, lease_ends, others_finish
 ):

@@ -87,6 +87,7 @@ async def test_a_copy_to_a_deleted_thread_is_a_new_beginning_and_one_from_it_is_
     assert await copy.read() == longer
 
 
+@pytest.mark.dialect
 async def test_tombstones_go_when_their_time_is_over(tier, start, say, rows):
     for name in ("1", "2", "3"):
         await tier.adelete_thread(name)

@@ -155,6 +155,7 @@ async def test_what_is_no_longer_rows_gets_its_blob_even_if_its_version_is_not_n
     assert versions
 
 
+@pytest.mark.dialect
 async def test_only_the_named_channels_are_rows(open_tier, start, say, rows):
     tier = await open_tier(message_channels=("log", "talk"))
     thread = start(tier)
@@ -174,6 +175,7 @@ async def test_namespaces_and_threads_have_rows_of_their_own(tier, start, say, r
     assert rows(COUNT) == [6]
 
 
+@pytest.mark.dialect
 async def test_a_stock_savers_thread_is_read_and_carried_on(tier, start, say, rows, another):
     stock = AsyncPostgresSaver(another.conn)
     thread = start(tier)

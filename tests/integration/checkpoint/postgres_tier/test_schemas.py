@@ -79,6 +79,7 @@ def use_all_blocking(saver: RedactingSyncSaver) -> None:
     saver.setup(guard=False)
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("schema", ["threads", 'Odd "name"', "checkpoints"])
 async def test_nothing_is_looked_for_in_search_path(dsn, rows, schema):
     keys = Keyring([make_key()])
@@ -94,6 +95,7 @@ def test_nothing_is_looked_for_in_search_path_by_the_sync_saver(dsn, rows):
     assert rows(TABLES) == ["threads"]
 
 
+@pytest.mark.dialect
 async def test_tables_are_where_langgraph_would_create_them(dsn, rows):
     rows("CREATE SCHEMA first; CREATE SCHEMA second")
     async with RedactingSaver.from_conn_string(
@@ -116,6 +118,7 @@ async def test_threads_are_found_after_somebody_has_made_a_schema_named_like_the
         assert rows(TABLES) == ["public"]
 
 
+@pytest.mark.dialect
 async def test_two_sets_of_tables_in_sight_are_refused(dsn, rows):
     for schema in ("left", "right"):
         rows(f'CREATE SCHEMA "{schema}"')

@@ -83,6 +83,7 @@ async def test_whoever_finds_tables_after_an_interrupted_start_finds_them_guarde
 INVALID = "SELECT relname::text FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE NOT indisvalid"
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("kind", ["async pool", "sync pool"])
 @pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("index", ["checkpoints_run_id_idx", "checkpoint_writes_thread_id_idx"])

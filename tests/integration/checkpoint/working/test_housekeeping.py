@@ -172,6 +172,7 @@ async def test_an_answer_after_deletion_calls_no_tool_and_leaves_nothing(rows, s
     assert await talk.texts() == ["h:hello again", "a:answer to"]
 
 
+@pytest.mark.dialect
 async def test_what_a_run_left_can_be_deleted(rows, saver, shop):
     runs = [str(uuid4()) for _ in range(3)]
     talk = rows.talk(shop.loop, saver)

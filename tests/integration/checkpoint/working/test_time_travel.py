@@ -41,6 +41,7 @@ async def test_every_parent_in_the_history_exists(rows, shop):
     assert history[-1].parent_config is None
 
 
+@pytest.mark.dialect
 async def test_the_history_can_be_limited_paged_and_filtered(rows, shop):
     talk = await two_turns(rows, shop)
     history = await talk.history()

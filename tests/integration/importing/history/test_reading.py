@@ -54,6 +54,7 @@ async def test_after_the_switch_it_reads_ours_in_the_same_shape_redacted(v1, rea
     assert await reader.fetch("U1", k=0) == await reader.fetch("U2") == []
 
 
+@pytest.mark.dialect
 async def test_rounds_with_one_rid_are_read_as_v1_has_them(v1, reader, storage, phase):
     await phase("switched")
     said = [await both(v1, storage, "U1", f"text {n}", ago=100 - n, rid="same") for n in range(5)]

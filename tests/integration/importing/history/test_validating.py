@@ -96,6 +96,7 @@ async def test_keys_that_cant_be_read_are_counted(v1, copied, validator):
     assert (found.passed, found.unreadable_keys) == (True, {"key: no user id": 1})
 
 
+@pytest.mark.dialect
 async def test_what_redis_has_let_go_of_is_not_extra(v1, copied, validator):
     v1.redis.delete("session:U3:history")
     v1.redis.rpush("session:U3:history", json.dumps(copied["U3"][3]))

@@ -45,6 +45,7 @@ def utc(at):
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
+@pytest.mark.dialect
 async def test_the_tables_in_postgresql_are_read(empty_database, read):
     async with AsyncPostgresStore.from_conn_string(empty_database) as store:
         await store.setup()

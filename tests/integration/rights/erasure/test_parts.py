@@ -43,6 +43,7 @@ async def said(house, thread="t"):
     return [turn.input_text for turn in await house.storage.log.read("ann", thread_id=thread)]
 
 
+@pytest.mark.dialect
 async def test_what_is_recent_goes_and_the_rest_goes_on(house, database):
     await house.say("remember: I own a goldcrest")
     await months_go_by(database)
@@ -84,6 +85,7 @@ async def test_one_thread_goes_with_what_came_of_it(house, database):
     assert receipt.threads == [USER_KEYS.of_thread("gone")]
 
 
+@pytest.mark.dialect
 async def test_somebody_elses_thread_is_not_touched(house, database):
     await house.say("My nightingale", user="bob", thread="bobs")
     before = snapshot(database)["discreet.checkpoint_messages"]
@@ -92,6 +94,7 @@ async def test_somebody_elses_thread_is_not_touched(house, database):
     assert await house.told(thread="bobs") == ["My nightingale", "I heard: My nightingale"]
 
 
+@pytest.mark.dialect
 async def test_one_memory_goes_and_what_tells_it_from_memory(house):
     await house.say("remember: I own a zebrafinch")
     [memory] = await house.storage.memories.latest("ann", filters=None)
@@ -145,6 +148,7 @@ async def test_facts_that_tell_what_was_said_go_and_others_stay(house, text, fac
     assert [memory.text for memory in await house.storage.memories.latest("ann")] == [other]
 
 
+@pytest.mark.dialect
 async def test_turns_that_shared_a_prompt_with_what_went_are_taken_again(house, database):
     await house.say("I keep a zebrafinch")
     await house.say("I live in Rostock")

@@ -113,6 +113,7 @@ async def test_a_late_round_in_redis_is_taken_back(database, redis_url):
             assert not any(b"history" in key for key in list(client.scan_iter()))
 
 
+@pytest.mark.dialect
 async def test_the_providers_copy_goes_and_others_are_handed_in_anew(house, database):
     provider = ScriptedProvider(echo, is_done=False)
     live = FixedSettings(MemorySettings(memory_extraction_provider="openai"))
@@ -157,6 +158,7 @@ async def test_secrets_that_memories_refer_to_go(house):
     assert await secrets.forget("bob") == 1
 
 
+@pytest.mark.dialect
 async def test_indexes_named_after_a_user_are_dropped(database):
     settings = Settings(reembed=False, large_user_memories=5)
     async with a_house(database, settings=settings) as house:
@@ -185,6 +187,7 @@ class Elsewhere:
         return {"things": 3}
 
 
+@pytest.mark.dialect
 async def test_places_beside_the_database_are_asked(house):
     place = Elsewhere()
     erasures = Erasures(house.storage, elsewhere=[place])

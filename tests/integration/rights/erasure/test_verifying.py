@@ -91,6 +91,7 @@ async def test_what_adds_nothing_leaves_no_key(house, receipt, work):
     assert await look(house, receipt) == set()
 
 
+@pytest.mark.dialect
 async def test_files_and_redis_are_looked_through(database, redis_url, tmp_path):
     import redis
 

@@ -110,6 +110,7 @@ async def test_session_records_and_summaries_go_with_the_last_turn_of_their_thre
     assert rows("SELECT thread_id FROM discreet.rolling_summary") == [("goes on",)]
 
 
+@pytest.mark.dialect
 async def test_a_dry_run_counts_what_goes_then_and_changes_nothing(storage, clock, rows):
     for days in (20, 31, 50):
         await said(storage, f"{days}", clock.ago(days=days), thread=f"{days}")

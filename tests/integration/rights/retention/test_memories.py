@@ -53,6 +53,7 @@ async def test_a_turn_is_found_for_its_days_and_not_a_second_longer(storage, clo
     await check_counts(storage, rows)
 
 
+@pytest.mark.dialect
 async def test_words_of_a_turn_that_went_are_found_nowhere(storage, clock):
     old, young = clock.ago(days=181), clock.ago(days=179)
     await storage.memories.save("ann", [turn(0, old, text="The quokka was there"), turn(1, young, text="Really")])
@@ -71,6 +72,7 @@ async def test_facts_summaries_and_moments_stay(storage, clock):
     assert len(await texts(storage)) == len(kinds)
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize(("days", "stays"), [(1_094, True), (1_095, True), (1_096, False)])
 async def test_reasoning_goes_after_three_years(storage, clock, days, stays):
     at = clock.ago(days=days)

@@ -79,6 +79,7 @@ def test_a_dry_run_says_what_would_go_and_a_sweep_lets_it_go(command, database):
     assert "Nothing is due." in command("retention", "sweep")
 
 
+@pytest.mark.dialect
 def test_a_worker_that_runs_once_sweeps_too(command, database):
     done = json.loads(command("worker", "--once", "--json"))
     assert done["swept"] == {"log": 1}

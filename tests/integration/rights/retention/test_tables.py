@@ -65,6 +65,7 @@ def insert(database):
     return run
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("kind", INSERTS)
 async def test_it_goes_when_its_time_is_over_and_not_before(storage, clock, insert, kind):
     kept = timedelta(days=DAYS.get(kind, 0))
@@ -78,6 +79,7 @@ async def test_it_goes_when_its_time_is_over_and_not_before(storage, clock, inse
     assert dict(await storage.retention.sweep()) == {kind: 2}
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
@@ -129,6 +131,7 @@ async def test_whatever_the_times_just_those_that_are_over_go(storage, clock, in
         rows("DELETE FROM discreet.users WHERE expires_at IS NOT NULL")
 
 
+@pytest.mark.dialect
 async def test_a_prompt_that_waits_goes_with_the_turns_it_is_about(storage, clock, insert, rows):
     for days in (29, 31):
         insert("prompts", None)
@@ -140,6 +143,7 @@ async def test_a_prompt_that_waits_goes_with_the_turns_it_is_about(storage, cloc
     assert rows("SELECT created_at FROM discreet.batch_requests") == [(clock.ago(days=29),)]
 
 
+@pytest.mark.dialect
 async def test_items_of_the_store_go_when_their_time_is_over(storage, clock, rows):
     for key in ("over", "not yet"):
         await storage.store.aput(("notes",), key, {"text": "two parrots"}, ttl=1)

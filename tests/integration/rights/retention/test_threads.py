@@ -152,6 +152,7 @@ async def test_what_else_there_is_of_a_thread_goes_with_it_and_the_log_in_its_ow
     assert len(await storage.log.read("ann")) == 2
 
 
+@pytest.mark.dialect
 async def test_a_session_record_whose_log_is_gone_goes_with_the_thread(storage, graph, shift, rows):
     await say(graph, "Hello")
     await storage.log.append(turn("r", "Hello", thread="t"))
@@ -160,6 +161,7 @@ async def test_a_session_record_whose_log_is_gone_goes_with_the_thread(storage, 
     assert dict(await storage.retention.sweep()) == {"threads": 1, "sessions": 1}
 
 
+@pytest.mark.dialect
 async def test_a_thread_that_goes_on_keeps_its_newest_state_without_the_words_of_old_messages(
     storage, graph, saver, shift, rows
 ):
@@ -243,6 +245,7 @@ async def test_a_spilled_pause_keeps_its_thread_whatever_this_process_thinks_a_p
     assert rows("SELECT count(*) FROM checkpoint_spill") == [(0,)]
 
 
+@pytest.mark.dialect
 async def test_pauses_that_are_over_and_marks_of_deleted_threads_go(storage, clock, graph, saver, rows):
     await say(graph, "Please ask")
     await say(graph, "Hello", thread="deleted")

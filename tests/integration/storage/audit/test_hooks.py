@@ -107,6 +107,7 @@ async def test_changed_settings_leave_an_entry_with_nobodys(storage):
     assert await entries(storage) == [("operator", "setting.change", {"settings": 1})]
 
 
+@pytest.mark.dialect
 async def test_reading_by_somebody_else_leaves_an_entry(storage):
     [record] = await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
     await storage.log.append(turn())
@@ -191,6 +192,7 @@ async def test_all_of_it_can_be_verified(storage):
     assert (report.findings, report.entries) == ([], 6)
 
 
+@pytest.mark.dialect
 async def test_without_the_setting_there_is_no_trail(database):
     settings = Settings(audit=False)
     async with open_storage(database, settings=settings, embeddings=StubEmbeddings(dims=64)) as storage:

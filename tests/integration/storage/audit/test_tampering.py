@@ -205,6 +205,7 @@ async def test_any_tampering_is_found(trail, written, draw, times):
     assert (await trail.verify()).found
 
 
+@pytest.mark.dialect
 async def test_a_finding_says_where(trail, written):
     bob = trail.keys.of_user("bob")
     await trail.run("UPDATE discreet.audit_entry SET counts = '{}' WHERE user_key = %s AND number = 2", bob)

@@ -75,6 +75,7 @@ async def test_a_beginning_that_was_not_recorded_is_found(trail):
     assert [(found.kind, found.number) for found in findings] == [("beginning", 3), ("missing", 3)]
 
 
+@pytest.mark.dialect
 async def test_a_chain_that_was_tampered_with_is_not_swept_away(trail, caplog):
     await trail.write("ann", 3)
     await trail.write("bob", 3)

@@ -72,6 +72,7 @@ async def test_nothing_is_made_of_a_summary_that_is_gone(summaries):
     assert await summaries.get("ann", "1") == EMPTY
 
 
+@pytest.mark.dialect
 async def test_users_and_threads_are_apart_and_a_thread_may_have_no_user(summaries):
     places = [("ann", "1"), ("ann", "2"), ("bob", "1"), (None, "1"), ("ann", "x" * 9_000), ("ann", "a:#*%{} \0张")]
     for number, (user_id, thread_id) in enumerate(places, start=1):

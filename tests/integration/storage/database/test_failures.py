@@ -171,6 +171,7 @@ async def many_statements(conn, end):
     await conn.cursor().executemany("SELECT %s::int8", [(1,), (2,)])
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("before", [nothing, a_statement, a_copy, the_end_of_a_copy, many_statements])
 async def test_a_pooler_whose_server_ends_within_a_transaction(database, through, before):
     async def work(pool):

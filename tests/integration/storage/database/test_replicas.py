@@ -72,6 +72,7 @@ async def test_the_primary_stands_in_for_a_replica_that_is_gone_or_fails(databas
             assert await texts(storage) == {RECORD.text}
 
 
+@pytest.mark.dialect
 async def test_the_primary_stands_in_for_a_replica_that_hangs(database, migrated_relay, monkeypatch, caplog):
     async with opened(database, postgres_read_dsn=migrated_relay.dsn) as storage:
         await storage.memories.save("ann", [RECORD])
@@ -117,6 +118,7 @@ async def test_a_storage_on_a_standby_searches_and_refuses_to_save(database, sta
         assert await storage.health.state() == "ok"
 
 
+@pytest.mark.dialect
 async def test_what_a_standby_lacks_is_said(database, empty_database, standby):
     standby.catch_up(database)
     with pytest.raises(ReadOnlyServerError):

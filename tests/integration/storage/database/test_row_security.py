@@ -136,6 +136,7 @@ def key_of(storage: Storage, user: str) -> str:
     return str(storage.background.key_of(user))
 
 
+@pytest.mark.dialect
 @pytest.mark.one_server("what names no user is no statement that it can send to one node")
 async def test_without_any_filter_nothing_of_another_is_read_changed_or_deleted(roles, forgetful):
     async with opened(roles.app) as storage:
@@ -177,6 +178,7 @@ async def test_the_same_program_reads_everybodys_where_the_database_lets_it(role
         assert "tortoise" in " ".join(record.text for record in await storage.memories.latest("ann", limit=50))
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("named", [None, ""])
 @pytest.mark.parametrize("statement", ["SELECT count(*) FROM discreet.memory", "DELETE FROM discreet.users"])
 async def test_nobody_named_is_an_error(roles, named, statement):
@@ -189,6 +191,7 @@ async def test_nobody_named_is_an_error(roles, named, statement):
                 await conn.execute(statement)
 
 
+@pytest.mark.dialect
 async def test_a_row_cannot_be_written_for_another(roles):
     async with opened(roles.app) as storage:
         await remember(storage, "ann", "parrot")
@@ -205,6 +208,7 @@ async def test_a_row_cannot_be_written_for_another(roles):
 STEPS = ("save", "search", "put", "round", "transaction")
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("seed", range(5))
 def test_a_connection_carries_nobody_over(fuzzed, seed):
     drawn = Random(seed)
@@ -282,6 +286,7 @@ def test_every_table_of_users_forces_it_and_the_application_has_no_rights_but_th
             assert table in SHARED, (schema, table)
 
 
+@pytest.mark.dialect
 async def test_the_application_owns_nothing_and_starts_all_the_same(roles):
     async with opened(roles.app) as storage:
         await remember(storage, "ann", "parrot")
@@ -297,6 +302,7 @@ async def test_the_application_owns_nothing_and_starts_all_the_same(roles):
                     await conn.execute(statement)
 
 
+@pytest.mark.dialect
 async def test_whose_a_thread_is_is_known_whoever_asks(roles):
     thread_id = str(uuid4())
     thread = {"configurable": {"thread_id": thread_id, "checkpoint_ns": "", "user_id": "ann"}}
@@ -319,6 +325,7 @@ async def test_without_a_worker_a_process_serves_users_and_leaves_the_rest(roles
             await storage.background.sessions.pending(limit=5)
 
 
+@pytest.mark.dialect
 async def test_a_delegate_reads_as_long_as_the_grant_holds_and_writes_nothing(roles):
     async with opened(roles.app) as storage:
         await remember(storage, "ann", "parrot")
@@ -543,6 +550,7 @@ LEFT = (
 )
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("change", CHANGES)
 def test_whatever_was_changed_is_told_of_and_mended(roles, change):
     assert told_by_doctor()["state"] == "ok"

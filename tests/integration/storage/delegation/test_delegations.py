@@ -112,6 +112,7 @@ async def test_there_is_an_end_to_delegates_and_to_what_is_shown_of_past_ones(de
     assert len(await delegations.list("ann")) == MAX_ENDED + 1
 
 
+@pytest.mark.dialect
 async def test_it_is_audited_and_names_nobody(delegations, storage):
     opaque = Identities(bytes(32)).of("olga")
     await delegations.grant("ann", "carl", by="ann")
@@ -166,6 +167,7 @@ async def test_nothing_is_given_or_taken_back_without_its_entry(delegations, clo
     assert await delegations.may_read("carl", "ann")
 
 
+@pytest.mark.dialect
 @pytest.mark.usefixtures("unwritable")
 async def test_what_changes_nothing_needs_no_entry(delegations):
     assert not await delegations.revoke("ann", "dora")
@@ -181,6 +183,7 @@ async def test_those_who_give_and_take_at_once_leave_an_entry_each(delegations, 
     assert (report.entries, report.findings) == (4 * len(delegates), [])
 
 
+@pytest.mark.dialect
 async def test_it_works_where_nothing_is_audited(storage, clock):
     delegations = PostgresDelegations(storage.pool, keys=USER_KEYS, audit=NoAudit(), clock=clock)
     await delegations.grant("ann", "carl", by="ann")

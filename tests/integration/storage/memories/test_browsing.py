@@ -62,6 +62,7 @@ async def test_pages_do_not_skip_what_was_said_at_the_same_time(memories):
     assert len({record.entry_id for record in seen}) == len(seen) == 5
 
 
+@pytest.mark.dialect
 async def test_a_page_begins_after_its_mark_also_when_the_entry_is_gone(memories):
     saved = await memories.save("ann", [note(n, created_at=DAY) for n in range(5)])
     newest = sorted(saved, key=lambda record: record.entry_id, reverse=True)
@@ -155,6 +156,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("name", FILTERS)
 async def test_filters_select_the_same_everywhere(memories, name):
     saved = await memories.save("ann", [note(n, **values) for n, values in enumerate(RECORDS)])
@@ -165,6 +167,7 @@ async def test_filters_select_the_same_everywhere(memories, name):
     assert found == set(expected)
 
 
+@pytest.mark.dialect
 async def test_deleting_by_filter_takes_superseded_ones_too_and_nobody_elses(memories):
     await memories.save("ann", [note(1, tags=["a"]), note(2, tags=["a"], valid_to=DAY), note(3)])
     await memories.save("bob", [note(1, tags=["a"])])
@@ -175,6 +178,7 @@ async def test_deleting_by_filter_takes_superseded_ones_too_and_nobody_elses(mem
     assert len(await memories.latest("bob")) == 1
 
 
+@pytest.mark.dialect
 async def test_a_fact_said_again_is_refreshed_everywhere(memories):
     [first] = await memories.save("ann", [note(1, importance=9)])
     [again] = await memories.save("ann", [note(1, created_at=DAY + timedelta(days=9))])

@@ -46,6 +46,7 @@ async def test_all_of_a_few_facts_are_told_though_none_is_near(memories):
     assert await found(memories, threshold=1.0, few=9) == []
 
 
+@pytest.mark.dialect
 async def test_what_is_found_goes_first_and_each_comes_once(memories):
     await memories.save("ann", facts(*FACTS, "Keeps a zebra"), dedup=False)
     for limit in (1, 5, 50):
@@ -61,6 +62,7 @@ async def test_turns_and_summaries_are_no_facts_and_must_be_found(memories):
     assert (texts[0], sorted(texts[1:])) == ("a zebra", sorted(FACTS))
 
 
+@pytest.mark.dialect
 async def test_only_what_holds_and_may_be_seen_counts(memories):
     await memories.save("ann", facts(*FACTS), dedup=False)
     await memories.save("ann", facts(*[f"Had item{n}" for n in range(5)], valid_to=SAID), dedup=False)
@@ -73,6 +75,7 @@ async def test_only_what_holds_and_may_be_seen_counts(memories):
     assert await found(memories, threshold=1.0, few=10, user="nobody") == []
 
 
+@pytest.mark.dialect
 async def test_the_running_threads_own_turns_take_no_place_from_those_of_other_threads(memories):
     own = [f"the zebra zebra number{n}" for n in range(50)]
     others = [f"once a zebra and much else was spoken of in town{n}" for n in range(5)]
@@ -84,6 +87,7 @@ async def test_the_running_threads_own_turns_take_no_place_from_those_of_other_t
     assert sorted(await found(memories, limit=5, filters=elsewhere)) == others
 
 
+@pytest.mark.dialect
 async def test_the_running_threads_summary_is_left_out_and_its_facts_are_not(memories):
     await memories.save("ann", turns("running", ["They spoke of a zebra"], kind="conversation_summary"))
     await memories.save("ann", turns("other", ["They spoke of two zebra foals"], kind="conversation_summary"))

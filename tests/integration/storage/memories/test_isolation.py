@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -51,6 +52,7 @@ def usable(user_id):
         return None
 
 
+@pytest.mark.dialect
 @given(
     saved=st.lists(st.tuples(users, words, words, st.integers(0, 3)), min_size=2, max_size=6),
     asked=st.lists(st.tuples(users, words, filters), min_size=1, max_size=4),

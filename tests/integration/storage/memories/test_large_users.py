@@ -135,6 +135,7 @@ FILTERS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.dialect
 @FILTERS
 @pytest.mark.parametrize("dims", [64, 1024])
 async def test_the_same_is_found_as_without(database, dims, filters):
@@ -192,6 +193,7 @@ async def test_a_rare_word_is_found_wherever_its_vector_is(database):
         assert rare.entry_id in await ids_found(storage, "ann", "zygomorphic", crowd.vectors[0], limit=50)
 
 
+@pytest.mark.dialect
 async def test_what_ends_later_is_found_and_what_has_ended_is_not(database):
     async with opened(database) as (storage, space, large_users):
         fill(database, space, "ann", LIMIT + 100)
@@ -259,6 +261,7 @@ async def test_a_process_that_does_not_know_of_a_dropped_index_finds_the_same(da
             assert await ids_found(storage, "ann", query, vector) == before
 
 
+@pytest.mark.dialect
 async def test_a_newer_statement_of_a_conflict_goes_first(database):
     async with opened(database) as (storage, space, large_users):
         crowd = fill(database, space, "ann", LIMIT + 100)

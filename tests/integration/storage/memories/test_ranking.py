@@ -85,6 +85,7 @@ async def test_names_numbers_and_mixed_languages_are_found(either, query, expect
     assert expected in await found(either, query, threshold=1.0)
 
 
+@pytest.mark.dialect
 async def test_every_memory_with_a_word_of_the_query_is_found_whatever_the_threshold(either):
     words = ["apple", "birch", "cedar", "daisy", "elder"]
     await either.save("ann", facts(*(f"{word} {other}" for word, other in combinations(words, 2))))

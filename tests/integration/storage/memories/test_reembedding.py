@@ -225,6 +225,7 @@ async def test_a_row_saved_by_an_older_process_meanwhile_is_moved_too(database):
     assert {row["dims"] for row in rows_of(database)} == {128}
 
 
+@pytest.mark.dialect
 async def test_who_searches_comes_first(database, monkeypatch):
     monkeypatch.setattr("discreet.storage.memories.spaces.reembedding.BATCH_USERS", 1)
     await fill(database, people=("ann", "bob", "eve"), each=1)

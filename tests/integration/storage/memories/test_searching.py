@@ -110,6 +110,7 @@ async def test_a_word_of_the_turn_before_finds_the_answer_but_does_not_pass_a_th
     assert await found(memories, "ann", "animals", threshold=1.0) == said[:1]
 
 
+@pytest.mark.dialect
 async def test_filters_narrow_and_all_must_hold(memories):
     records = [
         MemoryRecord(
@@ -190,6 +191,7 @@ async def test_scores_fall_and_similarities_are_calibrated(memories):
     assert [round(hit.similarity, 2) for hit in hits] == [1.0, 0.5, 0.0]
 
 
+@pytest.mark.dialect
 async def test_vectors_of_another_model_are_not_compared_and_their_words_still_count(database):
     async with open_storage(database, embeddings=StubEmbeddings(dims=64)) as storage:
         await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots"), MemoryRecord(text="Likes tea")])

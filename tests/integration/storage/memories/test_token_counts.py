@@ -84,6 +84,7 @@ async def test_ten_memories_of_a_word_count_ten(storage):
         assert connection.execute("SELECT documents FROM discreet.corpus").fetchone() == (11,)
 
 
+@pytest.mark.dialect
 async def test_what_is_deleted_replaced_or_evicted_counts_no_more(storage):
     memories = storage.memories
     [one, _] = await memories.save("ann", [MemoryRecord(text=f"parrot {n}") for n in "ab"], dedup=False)
@@ -149,6 +150,7 @@ async def save(storage, user_id, numbers):
         await storage.memories.save(user_id, [MemoryRecord(text=f"Parrot {number}")], dedup=False)
 
 
+@pytest.mark.dialect
 async def test_many_changes_of_a_user_become_one(storage):
     await save(storage, "ann", range(MOST_CHANGES + 1))
     await save(storage, "bob", range(2))

@@ -35,6 +35,7 @@ def fact(text, **values):
     return MemoryRecord(text=text, **values)
 
 
+@pytest.mark.dialect
 async def test_who_talked_last_comes_first_and_pages_have_everybody_once(storage, people, key_of):
     for number, user in enumerate(("ann", "bob", "cid", "dee")):
         await talk(storage, "Hello", "again", user=user, thread=f"of {user}", at=LONG_AGO + timedelta(hours=number))
@@ -59,6 +60,7 @@ async def test_counts_are_of_what_holds_now(storage, people, key_of, database):
     assert person.seen_at is not None
 
 
+@pytest.mark.dialect
 async def test_who_has_memories_alone_is_listed_apart_and_namespaces_are_nobody(storage, people, key_of):
     await talk(storage, "Hello", user="ann")
     await storage.memories.save("bob", [fact("Bob imported this")])
@@ -129,6 +131,7 @@ async def test_the_timeline_has_all_kinds_in_the_order_of_time(people, life):
     assert {entry.thread_id for entry in found if entry.kind in ("turn", "memory", "job")} == {"talk"}
 
 
+@pytest.mark.dialect
 async def test_the_pages_of_a_timeline_have_everything_once(people, life):
     whole = await people.timeline(life, limit=50)
     found, before = [], None
@@ -145,6 +148,7 @@ async def test_an_administrators_look_is_in_the_trail_of_whose_it_is(storage, pe
     assert [(row["user_key"], row["counts"]) for row in rows] == [(life, {"memory": 1, "turn": 1})]
 
 
+@pytest.mark.dialect
 async def test_a_chain_says_what_came_before_and_after(storage, people, key_of):
     old = fact("Ann lives in Hue", created_at=LONG_AGO, valid_to=LONG_AGO + timedelta(hours=1))
     new = fact("Ann lives in Hanoi", created_at=LONG_AGO + timedelta(hours=1))
@@ -166,6 +170,7 @@ async def pair(storage, database, key_of):
     return older, newer
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("keep", ["older", "newer", "both"])
 async def test_a_conflict_is_settled_once_and_what_is_not_kept_has_ended(storage, people, key_of, pair, keep):
     user_key, (older, newer) = key_of("ann"), pair
@@ -186,6 +191,7 @@ async def test_a_conflict_is_settled_once_and_what_is_not_kept_has_ended(storage
     assert [(row["user_key"], row["actor_kind"]) for row in rows] == [(user_key, "admin")]
 
 
+@pytest.mark.dialect
 async def test_conflicts_of_one_person_and_pages_of_them(people, key_of, pair):
     assert await people.conflicts(user_key=key_of("bob"), limit=9) == []
     [conflict] = await people.conflicts(user_key=key_of("ann"), limit=9)

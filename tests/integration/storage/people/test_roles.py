@@ -22,6 +22,7 @@ def names(database, monkeypatch):
     return found
 
 
+@pytest.mark.dialect
 async def test_an_administrators_pages_work_as_the_roles_of_a_server(names, database):
     async with open_storage(embeddings=StubEmbeddings(dims=64)) as storage:
         key = storage.background.key_of("ann")

@@ -69,6 +69,7 @@ def each_table(rows):
     return {table.name: rows for table in SEALED_TABLES}
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("reindex", [False, True])
 def test_it_moves_all_and_sums_up(filled, new, reindex):
     result = rekey("--dsn", filled, "--json", *(["--reindex"] if reindex else []))

@@ -34,6 +34,7 @@ def each_table(rows):
     return {table.name: rows for table in SEALED_TABLES}
 
 
+@pytest.mark.dialect
 async def test_what_is_plain_is_sealed_and_reads_as_before(database):
     async with opened(database, None) as storage:
         await fill(storage, None, "ann")
@@ -195,6 +196,7 @@ class Overtaken(Rekeying):
         return super()._resealed(table, user_key, rows, header)
 
 
+@pytest.mark.dialect
 async def test_what_somebody_wrote_meanwhile_is_not_overwritten(database):
     keys = InMemoryKeys()
     async with opened(database, keys) as storage:
@@ -271,6 +273,7 @@ async def test_counts_tell_what_a_key_of_the_same_id_does_not_open(database, mon
     assert told_rows[-1] == 5 * len(SEALED_TABLES)
 
 
+@pytest.mark.dialect
 async def test_counts_tell_what_was_cut_off_or_moved(database):
     keys = InMemoryKeys()
     async with opened(database, keys) as storage:

@@ -124,6 +124,7 @@ async def test_each_save_goes_by_the_thresholds_that_hold_then(database, setting
         assert await current(storage) == [MEANT]
 
 
+@pytest.mark.dialect
 async def test_each_save_goes_by_the_limit_that_holds_then(database, settings):
     async with open_storage(database, settings=settings, embeddings=StubEmbeddings(dims=256)) as storage:
         facts = ["Keeps bees", "Plays the cello", "Rows on Sundays", "Speaks Thai", "Paints doors"]

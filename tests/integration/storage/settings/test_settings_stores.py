@@ -112,6 +112,7 @@ async def test_fields_are_checked_together_as_they_would_hold(store):
     assert store.live == after
 
 
+@pytest.mark.dialect
 async def test_a_whole_number_is_a_threshold_too(store):
     after = await store.change({"memory_retrieve_threshold": 0, "memory_update_threshold": 1}, by="ann")
     assert (after.memory_retrieve_threshold, after.memory_update_threshold) == (0.0, 1.0)

@@ -143,6 +143,7 @@ async def test_forgetting_a_session_leaves_the_others(store):
     assert len(await store.recent_rounds("ann", "2")) == len(await store.recent_rounds("bob", "1")) == 2
 
 
+@pytest.mark.dialect
 async def test_forgetting_a_user_leaves_other_users(kept):
     store = kept.store
     for user_id in ("ann", "bob"):

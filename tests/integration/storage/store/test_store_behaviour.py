@@ -44,6 +44,7 @@ VALUES = {
 }
 
 
+@pytest.mark.dialect
 async def test_values_come_back_as_they_were_put(store):
     await put_all(store, VALUES)
     for key, value in VALUES.items():
@@ -78,6 +79,7 @@ async def test_putting_again_replaces_the_value_and_keeps_when_it_was_made(store
     assert second.updated_at > first.updated_at
 
 
+@pytest.mark.dialect
 async def test_the_same_key_in_another_namespace_is_another_item(store):
     await store.aput(SPACE, "1", {"n": 1})
     await store.aput((*SPACE, "sub"), "1", {"n": 2})
@@ -89,6 +91,7 @@ async def test_the_same_key_in_another_namespace_is_another_item(store):
     assert (await store.aget((*SPACE, "sub"), "1")).value == {"n": 2}
 
 
+@pytest.mark.dialect
 async def test_a_batch_answers_in_order_and_reads_what_was_there_before_it(store):
     await store.aput(SPACE, "1", {"n": 1})
     results = await store.abatch(
@@ -134,6 +137,7 @@ async def test_writes_that_are_gathered_are_done_in_their_order(store):
     assert (await store.aget(SPACE, "1")).value == {"n": 49}
 
 
+@pytest.mark.dialect
 async def test_calls_of_all_kinds_may_run_at_once(store):
     async def use(n):
         await store.aput(("at once", str(n % 4)), str(n), {"n": n, "text": f"note {n}"})
@@ -159,6 +163,7 @@ SPACES = [
 ]
 
 
+@pytest.mark.dialect
 async def test_a_search_finds_what_is_in_a_namespace_and_below(store):
     await store.abatch([PutOp(space, "k", {}) for space in SPACES])
     for prefix in [(), *SPACES, ("nobody",), ("b",), ("a", "b", "c", "d")]:
@@ -214,6 +219,7 @@ FILTERS = {
 }
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("query", [None, "owl hen bat"])
 async def test_a_filter_narrows_a_search(store, query):
     await put_all(store, BIRDS)
@@ -263,12 +269,14 @@ LISTINGS = {
 }
 
 
+@pytest.mark.dialect
 async def test_namespaces_are_listed_in_order(store):
     await store.abatch([PutOp(space, str(n), {}) for n, space in enumerate([*LISTED, LISTED[0]])])
     listed = {name: await store.alist_namespaces(**options) for name, (options, _) in LISTINGS.items()}
     assert listed == {name: expected for name, (_, expected) in LISTINGS.items()}
 
 
+@pytest.mark.dialect
 async def test_several_conditions_of_one_kind_must_all_hold(store):
     await store.abatch([PutOp(space, "k", {}) for space in LISTED])
     conditions = (MatchCondition("prefix", ("a", "*", "f")), MatchCondition("prefix", ("*", "b")))
@@ -418,12 +426,14 @@ async def test_default_paths_are_used_where_a_put_names_none(make_store):
     assert set(keys(await store.asearch(SPACE, query="rain"))) == {"one", "both"}
 
 
+@pytest.mark.dialect
 async def test_an_item_of_many_texts_is_found_once_by_its_nearest(store):
     await store.aput(SPACE, "many", {"texts": [f"parrot number {n}" for n in range(4)]}, index=["texts[*]"])
     await store.aput(SPACE, "one", {"texts": ["tea"]}, index=["texts[*]"])
     assert keys(await store.asearch(SPACE, query="parrot number 3", limit=2)) == ["many", "one"]
 
 
+@pytest.mark.dialect
 async def test_questions_search_below_a_namespace_and_nowhere_else(store):
     for space in SPACES:
         await store.aput(space, "k", {"text": "two parrots"})
@@ -447,6 +457,7 @@ async def test_an_item_expires_for_every_reader_and_is_swept_later(store, time_p
     assert (await store.aget(SPACE, "long")).value == {"text": "parrots"}
 
 
+@pytest.mark.dialect
 async def test_a_namespace_whose_items_expired_is_not_listed(store, time_passes):
     await store.aput(SPACE, "1", {}, ttl=1)
     assert await store.alist_namespaces() == [SPACE]
@@ -454,6 +465,7 @@ async def test_a_namespace_whose_items_expired_is_not_listed(store, time_passes)
     assert await store.alist_namespaces() == []
 
 
+@pytest.mark.dialect
 async def test_reading_lets_an_item_live_on(store, time_passes):
     reads = {
         "get": lambda: store.aget(SPACE, "get"),
@@ -469,6 +481,7 @@ async def test_reading_lets_an_item_live_on(store, time_passes):
     assert set(keys(await store.asearch(SPACE, refresh_ttl=False))) == set(reads)
 
 
+@pytest.mark.dialect
 async def test_reading_can_leave_the_time_as_it_is(store, time_passes):
     await store.aput(SPACE, "1", {"text": "parrots"}, ttl=10)
     time_passes(6)
@@ -507,6 +520,7 @@ async def test_writing_again_sets_the_time_anew(store, time_passes):
     assert set(keys(await store.asearch(SPACE))) == {"renewed", "kept"}
 
 
+@pytest.mark.dialect
 async def test_what_expired_can_be_put_again(store, time_passes):
     await store.aput(SPACE, "1", {"n": 1}, ttl=10)
     time_passes(11)

@@ -87,6 +87,7 @@ def plan():
     return plans
 
 
+@pytest.mark.dialect
 async def test_nothing_of_another_namespace_is_ever_read_nor_a_memory_of_a_person(database, plan):
     injected = ["parrot", "' OR 1=1 --", "%", "\x1f", "\x1fa\x1f", "{1:1}/3"]
     async with opened(database) as storage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,7 @@ async def test_it_is_a_turn_vault_whose_values_live_as_long_as_their_turn(kept):
     await vault.adrop("1")
 
 
+@pytest.mark.dialect
 async def test_turns_are_kept_apart(kept):
     await kept.vault.ahold("1", {MARK: MAIL})
     await kept.vault.ahold("2", {MARK: "eve"})

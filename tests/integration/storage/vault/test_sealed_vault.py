@@ -156,6 +156,7 @@ async def test_a_server_that_is_down_is_one_error_that_says_nothing_of_the_value
             assert caught.value.__suppress_context__
 
 
+@pytest.mark.dialect
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)
 async def test_a_statement_that_is_refused_adds_nothing_and_breaks_no_connection(place, kept, token):
     away = "ALTER TABLE discreet.vault_value RENAME TO vault_value_away"
