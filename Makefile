@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-dialect test-slow test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python test-nightly test-weekly mutants sizes release-check docs pictures lint format check bench js lock clean
+.PHONY: help setup demo dev chat test test-dialect test-slow test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python test-nightly test-weekly mutants frozen sizes release-check docs pictures lint format check bench js lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -72,15 +72,23 @@ test-slow: $(READY)  ## Run the slow tests
 	$(IN_SCRATCH) $(PYTEST) -m slow $(ARGS)
 
 # Every target here runs to its end, so that one night shows all that is broken; the first that failed is named at the end.
-NIGHTLY := test-slow test-16 test-pooled test-roles test-lowest test-newest mutants
+NIGHTLY := test-slow test-16 test-pooled test-roles test-lowest test-newest frozen mutants
 test-nightly: $(READY)  ## Run what is too slow for each change: all of the above, other servers, roles and versions, mutants
 	@failed=; for each in $(NIGHTLY); do echo "== make $$each"; $(MAKE) --no-print-directory $$each || failed="$$failed $$each"; done; \
 		test -z "$$failed" || { echo "== Failed:$$failed"; exit 1; }
 
 test-weekly: test-citus test-aegra bench  ## Run what needs a cluster, Aegra, and the benchmarks
 
-mutants: $(READY)  ## See that the tests catch changes of the code (ARGS="--only storage", "--random 20", "--list")
-	$(BIN)/python tools/mutants.py $(or $(ARGS),--sample 20 --random 20)
+mutants: $(READY)  ## Change the product in 20 known and 20 random places, and see which test notices (ARGS="--only storage", --list)
+ifdef ARGS
+	$(BIN)/python tools/mutants.py $(ARGS)
+else
+	$(BIN)/python tools/mutants.py --sample 20 --seed $(SEED)
+	$(BIN)/python tools/mutants.py --random 20 --seed $(SEED)
+endif
+
+frozen: $(READY)  ## Run the tests of public names as they were at one commit, unchanged
+	$(BIN)/python tools/frozen_tests.py $(ARGS)
 
 docs: $(READY)  ## Build the documentation site in build/site
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
