@@ -108,15 +108,17 @@ async def test_two_sets_of_tables_on_the_search_path_are_refused_by_name(bare_ho
     assert "tenants_b" in str(refused.value), "the message does not name both"
 
 
-async def test_a_role_that_owns_nothing_runs_setup_on_what_is_there(house, run):
-    name = f"app_{house.planted.kept}"
-    with role(house, name):
+async def test_a_role_that_owns_nothing_runs_setup_on_what_is_there(bare_house, run):
+    async with bare_house.saver() as saver:
+        await saver.setup()
+    name = f"app_{bare_house.planted.kept}"
+    with role(bare_house, name):
         execute(
-            house,
+            bare_house,
             "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
             f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {name}",
         )
-        await two_turns(house, run)
+        await two_turns(bare_house, run)
 
 
 async def test_a_role_named_like_our_schema_finds_the_threads(house, run):

@@ -101,6 +101,7 @@ def test_a_worker_writes_json_if_the_settings_say_so(database, tmp_path):
     assert all({"timestamp", "level", "logger"} <= line.keys() for line in lines_of(log))
 
 
+@pytest.mark.slow
 def test_each_process_of_a_server_writes_one_line_of_json_a_request(database, tmp_path):
     port = free_port()
     url = f"http://127.0.0.1:{port}"

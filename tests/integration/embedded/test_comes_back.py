@@ -152,6 +152,7 @@ def is_locked(path):
     return False
 
 
+@pytest.mark.slow
 async def test_a_server_that_hangs_is_not_told_to_be_starting_again(data_dir, postmaster):
     async with opened(data_dir) as storage:
         server = await asyncio.to_thread(postmaster, storage.dsn)
@@ -168,6 +169,7 @@ async def test_a_server_that_hangs_is_not_told_to_be_starting_again(data_dir, po
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_a_server_that_can_not_start_again_is_given_up_and_the_logs_say_so(data_dir, postmaster, caplog):
     folder = data_dir / "postgres-18"
     control = folder / "data" / "global" / "pg_control"

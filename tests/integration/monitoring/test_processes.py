@@ -23,6 +23,7 @@ def bearer(token):
     return {"Authorization": f"Bearer {token}"}
 
 
+@pytest.mark.slow
 def test_the_token_for_metrics_opens_nothing_else_and_nobody_elses_opens_them(shared_database, tmp_path):
     with running(shared_database, tmp_path, DISCREET_METRICS_TOKEN=TOKEN) as app:
 
@@ -43,6 +44,7 @@ def test_the_token_for_metrics_opens_nothing_else_and_nobody_elses_opens_them(sh
         assert TOKEN not in exposed
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_folder_are_counted_together_at_one_port(shared_database, tmp_path):
     """Each of them tells of both, by the port and by the API. Who is killed leaves their counts, and no gauges."""
     together = tmp_path / "metrics"
@@ -123,6 +125,7 @@ def test_a_short_token_is_refused():
         Settings(_env_file=None, metrics_token="short")
 
 
+@pytest.mark.slow
 def test_the_workers_of_discreet_serve_are_counted_together(shared_database, tmp_path):
     port = free_port()
     own = environment(shared_database, DISCREET_METRICS_TOKEN=TOKEN, DISCREET_WORKER="false")

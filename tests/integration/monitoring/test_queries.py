@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
+import pytest
 from testkit.monitoring import (
     alert_rules,
     dashboard_queries,
@@ -47,6 +48,7 @@ def queries():
     return shown | {name: sides(rule["expr"]) for name, rule in alert_rules().items()}
 
 
+@pytest.mark.slow
 def test_every_query_has_an_answer_from_a_process_that_people_use(shared_database, tmp_path):
     port = free_port()
     with (

@@ -57,6 +57,7 @@ def test_a_scan_finds_the_rest_and_runs_nothing(hostile):
     assert not any(row.row in report.model_dump_json() for row in rows)
 
 
+@pytest.mark.slow
 def test_a_scrub_cleans_the_rest_and_runs_nothing(hostile):
     dsn, entries, rows, marker = hostile
     report = scrub(dsn, every=True)

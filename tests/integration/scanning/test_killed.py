@@ -92,6 +92,7 @@ def test_a_scan_that_was_killed_goes_on(command, small, tmp_path, saves):
     assert progress_of(tmp_path, "scan") == []
 
 
+@pytest.mark.slow
 def test_a_scan_that_was_killed_may_begin_anew(command, small, tmp_path):
     dsn, _ = small
     with command(0.02, "scan", dsn, "--json") as process:

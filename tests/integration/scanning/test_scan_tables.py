@@ -90,6 +90,7 @@ def test_a_table_without_a_primary_key_is_read_whole(execute, empty_database):
     assert (report.rows, report.types) == (2000, {"EMAIL": 2000})
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 @pytest.mark.parametrize("key", ["int", "bigint", "numeric", "uuid", "timestamptz", "date", "text", "name", "inet"])
 def test_all_rows_of_many_pages_are_read_and_scrubbed_whatever_their_key_is(execute, empty_database, key):

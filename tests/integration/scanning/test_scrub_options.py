@@ -38,6 +38,7 @@ async def latest(dsn, thread):
         return (await Session(SCENARIOS[thread.graph].graph, saver, thread.thread_id).state()).values
 
 
+@pytest.mark.slow
 async def test_pruning_keeps_the_newest_state_of_each_thread(small_copy):
     dsn, entries = small_copy
     before = scan(dsn).usage

@@ -30,6 +30,7 @@ async def called(saver, method, *arguments, **options):
         await getattr(saver, f"a{method}")(*arguments, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", FACES)
 async def test_copies_and_what_pruning_leaves_hold_nothing_planted(talkative_database, plants, left_by, face, every):
     scenes = make_scenes(plants, face, DURABILITIES, scenarios=TALKS, stories=LEFT, every=every)

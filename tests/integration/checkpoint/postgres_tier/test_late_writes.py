@@ -111,6 +111,7 @@ async def write_on(thread, say, started):
         return
 
 
+@pytest.mark.slow
 async def test_nothing_is_left_wherever_deletion_and_writes_meet(open_tier, start, say, rows):
     """Over two pools, as two processes have them; some writers have stored before, for others it is the first time."""
     writing, deleting = await open_tier(pool={"max_size": 4}), await open_tier()

@@ -275,6 +275,7 @@ async def test_a_team_that_cant_change_its_code_follows(v1, database, redis_url,
     assert "Equal" in await commands("validate")
 
 
+@pytest.mark.slow
 async def test_what_differs_is_told_with_what_mends_it_and_mended(v1, database, commands):
     said = v1.say("U1", "zanzibarine", ago=9)
     v1.redis.rpush(b"session:\xffzanzibarine:history", "x")

@@ -219,6 +219,7 @@ async def test_an_erasure_at_any_statement_of_what_is_under_way(database, work, 
         assert came_after or await is_settled(house, who, database), found(database, who.word)
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(work=st.sampled_from(WORK), at=st.integers(1, 2 * MOST))
 @example(work=resumed, at=10)

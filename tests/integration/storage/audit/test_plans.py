@@ -62,6 +62,7 @@ STATEMENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATEMENTS)
 async def test_statements_use_their_indexes_and_read_no_table_through(trail, name):
     statement, given, index = STATEMENTS[name]

@@ -156,6 +156,7 @@ def check_a_shortlist_is_read(found):
     assert fetched["Actual Loops"] == MOST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filters", IN_THE_INDEX.values(), ids=IN_THE_INDEX)
 async def test_a_search_reads_all_it_compares_from_the_covering_index(crowd, filters):
     check_a_shortlist_is_read(await reads_of_memories(crowd, search_for(filters=filters)))
@@ -210,6 +211,7 @@ LISTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LISTED)
 async def test_the_newest_entries_are_read_from_an_index_in_their_order(archive, name):
     filters, mark, expected = LISTED[name]
@@ -257,6 +259,7 @@ async def log_a_turn(storage):
     assert await storage.log.append(turn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("do", "at_most"),
     [

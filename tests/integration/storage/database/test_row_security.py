@@ -591,6 +591,7 @@ def test_roles_of_another_name_lock_nobody_out(roles):
     assert told_by_doctor()["state"] == "ok"
 
 
+@pytest.mark.slow
 async def test_several_may_make_roles_at_once(database):
     await migrate_checkpoints(database)
     with psycopg.connect(database, autocommit=True) as conn:

@@ -233,6 +233,7 @@ def rows_read(plan):
     return own + sum(map(rows_read, plan.get("Plans", ())))
 
 
+@pytest.mark.slow
 def test_a_page_of_a_hundred_thousand_people_reads_some_of_them(many):
     for statement, given in (build_active(limit=26, before=None), build_quiet(limit=26, after=None)):
         [row] = many.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", given).fetchall()

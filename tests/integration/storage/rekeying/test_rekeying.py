@@ -67,6 +67,7 @@ async def test_after_a_rotation_the_old_key_can_go(database):
         assert WORD in str(before)
 
 
+@pytest.mark.slow
 async def test_rotation_while_sixteen_write_loses_nothing(database):
     """The writers rotate in their midst too: what they had sealed before is moved as well."""
     keys = InMemoryKeys()
