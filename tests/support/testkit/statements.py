@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Be told of all that the driver's cursors execute."""
+    """Record what the driver's cursors execute."""
     for cursor in (psycopg.AsyncCursor, psycopg.Cursor):
         for name in ("execute", "executemany", "copy", "stream"):
             _watch(cursor, name)
@@ -71,7 +71,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     done = yield
     path = item.config.getoption("--statements")
     if path is not None and _seen:
-        told = {
+        record = {
             "test": item.nodeid.partition("[")[0],
             "seconds": time.monotonic() - began,
             "is_marked": item.get_closest_marker("dialect") is not None,
@@ -79,7 +79,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
         }
         worker = getattr(item.config, "workerinput", {}).get("workerid", "main")
         with path.with_name(f"{path.name}.{worker}").open("a") as file:
-            file.write(json.dumps(told) + "\n")
+            file.write(json.dumps(record) + "\n")
     return done
 
 
@@ -90,10 +90,10 @@ def main(paths: list[str]) -> int:
     left, marked = set[str](), set[str]()
     for path in paths:
         for line in Path(path).read_text().splitlines():
-            told = json.loads(line)
-            seconds[told["test"]] += told["seconds"] + 0.05
-            statements[told["test"]].update(told["statements"])
-            (marked if told["is_marked"] else left).update(told["statements"])
+            record = json.loads(line)
+            seconds[record["test"]] += record["seconds"] + 0.05
+            statements[record["test"]].update(record["statements"])
+            (marked if record["is_marked"] else left).update(record["statements"])
     left -= marked
     chosen = list[str]()
     while left:
