@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-dialect test-slow test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python test-nightly test-weekly mutants frozen sizes release-check docs pictures lint format check bench js lock clean
+.PHONY: help setup demo dev chat test test-dialect test-slow test-examples test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python test-nightly test-weekly mutants frozen sizes release-check docs pictures lint format check bench js lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -64,15 +64,18 @@ test: $(READY)  ## Run the tests (ROOM="storage nodes": of these rooms; slow one
 	$(IN_SCRATCH) tests=$$($(BIN)/python tools/rooms.py $(ROOM)) || exit 2; $(PYTEST) $$tests $(ARGS)
 
 test-dialect: $(READY)  ## Run each SQL statement on PostgreSQL 16 and through PgBouncer
-	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) -m "dialect and not slow" $(SQL_TESTS) $(ARGS)
+	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) -m "dialect and not left_out" $(SQL_TESTS) $(ARGS)
 	@command -v pgbouncer >/dev/null || echo "== pgbouncer is not installed (Debian: apt-get install pgbouncer): nothing is run through it"
-	$(IN_SCRATCH) ! command -v pgbouncer >/dev/null || DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere -m "dialect and not slow" $(POOLED_TESTS) $(ARGS)
+	$(IN_SCRATCH) ! command -v pgbouncer >/dev/null || DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere -m "dialect and not left_out" $(POOLED_TESTS) $(ARGS)
 
 test-slow: $(READY)  ## Run the slow tests
-	$(IN_SCRATCH) $(PYTEST) -m slow $(ARGS)
+	$(IN_SCRATCH) $(PYTEST) -m slow --hypothesis-profile=nightly $(ARGS)
+
+test-examples: $(READY)  ## Run the tests that draw examples with ten times as many
+	$(IN_SCRATCH) $(PYTEST) -m "hypothesis and not slow" --hypothesis-profile=nightly $(ARGS)
 
 # Every target here runs to its end, so that one night shows all that is broken; the first that failed is named at the end.
-NIGHTLY := test-slow test-16 test-pooled test-roles test-lowest test-newest frozen mutants
+NIGHTLY := test-slow test-examples test-16 test-pooled test-roles test-lowest test-newest frozen mutants
 test-nightly: $(READY)  ## Run what is too slow for each change: all of the above, other servers, roles and versions, mutants
 	@failed=; for each in $(NIGHTLY); do echo "== make $$each"; $(MAKE) --no-print-directory $$each || failed="$$failed $$each"; done; \
 		test -z "$$failed" || { echo "== Failed:$$failed"; exit 1; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import secrets
@@ -42,7 +43,10 @@ POSTGRES_VERSION = int(os.environ.get("DISCREET_TEST_POSTGRES_VERSION", "18"))
 REDIS_SERVER = os.environ.get("DISCREET_TEST_REDIS_SERVER")
 
 # On a busy machine an example may take any time, and so may drawing it.
-settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile(
+    "tests", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.register_profile("nightly", settings.get_profile("tests"), max_examples=200)
 settings.load_profile("tests")
 
 _FOREIGN_SETTINGS = ("DISCREET_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "PG")
@@ -71,6 +75,17 @@ FIGURE = "figure"
 """Property of a test whose value the run prints at its end, also when the test ran in a process of its own."""
 
 
+# Collecting makes millions of objects that stay; the garbage collector need not look at them while it goes on, nor afterwards.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on, but for what was collected of tests."""
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Shuffle the files by the seed, if there is one; those that start servers of their own begin, as they wait most.
 
@@ -80,6 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if (mark := item.get_closest_marker("one_server")) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"on a cluster: {mark.args[0]}"))
+    _leave_cases_to_the_night(items)
     seed = config.getoption("--hypothesis-seed")
     if seed is not None:
         files = sorted({item.path for item in items})
@@ -87,6 +103,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         files.sort(key=lambda path: "end_to_end" not in path.parts)
         rank = {path: number for number, path in enumerate(files)}
         items.sort(key=lambda item: rank[item.path])
+
+
+def _leave_cases_to_the_night(items: list[pytest.Item]) -> None:
+    """Mark as slow what `fast_cases(n)` leaves out: it keeps the n cases that have the most values not had by those before."""
+    cases: dict[str, list[tuple[pytest.Item, set[tuple[str, int]]]]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("fast_cases") is not None:
+            own = cases.setdefault(item.nodeid.partition("[")[0], [])
+            if item.get_closest_marker("slow") is None:
+                own.append((item, set(item.callspec.indices.items())))
+    for own in cases.values():
+        had: set[tuple[str, int]] = set()
+        [kept] = {item.get_closest_marker("fast_cases").args for item, _ in own}
+        for _ in range(min(kept[0], len(own))):
+            best = max(own, key=lambda case: len(case[1] - had))
+            had |= best[1]
+            own.remove(best)
+        for item, _ in own:
+            item.add_marker("slow")
+            item.add_marker("left_out")
 
 
 class _Files(LoadFileScheduling):

@@ -29,6 +29,7 @@ def discreet(discreet_command, clean_environment, tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_demo_tells_on_one_screen_what_is_on_the_disk(discreet):
     result = discreet("demo", COLUMNS="80")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -50,6 +51,7 @@ def test_demo_runs_again_and_prints_all_rows_if_asked(discreet, tmp_path):
     assert "discreet.checkpoint_messages: 8 rows, the last 4" in result.stdout
 
 
+@pytest.mark.slow
 def test_the_embedded_database_serves_whoever_has_its_dsn_until_it_is_stopped(
     discreet_command, clean_environment, tmp_path
 ):
@@ -64,6 +66,7 @@ def test_the_embedded_database_serves_whoever_has_its_dsn_until_it_is_stopped(
         assert running.wait(30) == 0
 
 
+@pytest.mark.slow
 def test_a_misspelt_setting_is_told_and_changes_nothing(discreet):
     result = discreet("key", DISCREET_RETREIVE_LIMIT="3")
     assert result.returncode == 0
@@ -116,6 +119,7 @@ def test_chat_remembers_across_conversations(discreet):
     assert "African Grey parrots" in second
 
 
+@pytest.mark.slow
 def test_chat_says_what_is_wrong_and_goes_on(discreet):
     result = discreet("chat", stdin=f"{'x' * 30_000}\nHello!\n/quit\n")
     assert result.returncode == 0, result.stderr
@@ -135,6 +139,7 @@ def test_chat_talks_to_an_openai_compatible_server_and_survives_its_refusal(disc
     assert {request.path.rsplit("/", 1)[-1] for request in server.requests} == {"completions"}
 
 
+@pytest.mark.slow
 def test_migrate_reports_what_it_applied_once(discreet):
     first = json.loads(discreet("migrate", "--json").stdout)
     assert first["applied"][0].startswith("0001_")
@@ -144,6 +149,7 @@ def test_migrate_reports_what_it_applied_once(discreet):
     assert discreet("migrate").stdout == discreet("migrate", "--check").stdout == "All tables are up to date.\n"
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("arguments", "environment", "said"),
     [

@@ -71,12 +71,14 @@ def answer(state):
     return state["messages"][-1]["content"]
 
 
+@pytest.mark.slow
 async def test_start_to_first_answer(dev_server, record_property):
     assert dev_server.first_answer
     first = dev_server.start_seconds + dev_server.answer_seconds
     record_property("figure", f"start {dev_server.start_seconds:.1f} s, first answer {first:.1f} s")
 
 
+@pytest.mark.slow
 async def test_the_tokens_of_two_people_are_of_two_people(dev_server, client_of):
     owners = []
     for subject in ("ann", "bob"):
@@ -99,6 +101,7 @@ async def test_a_fact_told_in_one_thread_is_answered_in_another_and_to_nobody_el
         assert "parrot" not in answer(said)
 
 
+@pytest.mark.slow
 async def test_the_studio_is_a_user_of_its_own(studio, client):
     thread, _ = await say(studio, "My telescope is a Dobsonian.")
     question = "What is my telescope?"
@@ -127,6 +130,7 @@ async def test_without_a_token_nobody_gets_in(dev_server):
         assert "token" in refused.json()["detail"]
 
 
+@pytest.mark.slow
 async def test_the_owner_reads_real_values_at_once_and_placeholders_later(client):
     thread, state = await say(client, "Write to ann@example.com")
     assert state["messages"][0]["content"] == "Write to ann@example.com"
@@ -134,6 +138,7 @@ async def test_the_owner_reads_real_values_at_once_and_placeholders_later(client
     assert later["values"]["messages"][0]["content"].startswith("Write to <EMAIL:")
 
 
+@pytest.mark.slow
 async def test_a_streamed_answer_has_real_values_and_a_later_read_placeholders(client, token):
     text = f"Write to {token}@example.com, please."
     thread = (await client.threads.create())["thread_id"]
@@ -163,6 +168,7 @@ async def test_a_streamed_answer_has_real_values_and_a_later_read_placeholders(c
         assert token not in later
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["messages-tuple", "messages", "events", "values"])
 async def test_a_stream_that_is_joined_again_has_placeholders_and_the_same_answer(client, token, mode):
     thread = (await client.threads.create())["thread_id"]
@@ -176,6 +182,7 @@ async def test_a_stream_that_is_joined_again_has_placeholders_and_the_same_answe
     assert token not in str(parts)
 
 
+@pytest.mark.slow
 async def test_state_and_history_hold_the_conversation_and_no_tool_traffic(client):
     thread, _ = await say(client, FACT)
     await say(client, QUESTION, thread=thread)
@@ -189,6 +196,7 @@ async def test_state_and_history_hold_the_conversation_and_no_tool_traffic(clien
     assert {"tools"} <= {node for entry in history for node in entry["next"]}, "steps of the last turns can be forked"
 
 
+@pytest.mark.slow
 async def test_the_studio_sees_the_context_with_descriptions_and_bounds(client, studio):
     (assistant,) = await client.assistants.search(graph_id="agent")
     (same,) = await studio.assistants.search(graph_id="agent")
@@ -244,6 +252,7 @@ async def start(client, way, thread, run):
 WAYS = ["create", "wait", "stream", "create_batch", "cron", "cron of the thread"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 async def test_bad_input_is_refused_with_a_code_and_a_sentence_and_the_thread_goes_on(client, way):
     thread = (await client.threads.create())["thread_id"]
@@ -257,6 +266,7 @@ async def test_bad_input_is_refused_with_a_code_and_a_sentence_and_the_thread_go
     assert [m["type"] for m in state["messages"]] == ["human", "ai"]
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("way", WAYS)
 async def test_an_input_or_a_context_of_a_wrong_type_is_refused_in_the_request(client, user, way):
     thread = (await client.threads.create())["thread_id"]
@@ -279,6 +289,7 @@ async def test_an_input_or_a_context_of_a_wrong_type_is_refused_in_the_request(c
         await start(client, way, thread, {"assistant_id": "agent", "input": hello, "context": good})
 
 
+@pytest.mark.slow
 async def test_a_run_without_thread_and_message_is_refused_and_one_in_a_thread_goes_on(client):
     for given in (None, {}, {"messages": []}):
         with pytest.raises(httpx.HTTPStatusError) as refused:
@@ -310,6 +321,7 @@ async def test_a_body_of_another_shape_is_refused_and_not_logged(client, dev_ser
     assert token not in (dev_server.project / "server.log").read_text()
 
 
+@pytest.mark.slow
 async def test_a_run_that_fails_tells_its_own_error(client):
     """What only the state can tell is no bad request: an empty list of messages may go on with those of the thread."""
     thread = (await client.threads.create())["thread_id"]
@@ -321,6 +333,7 @@ async def test_a_run_that_fails_tells_its_own_error(client):
     assert parts[-1].data == {"error": "EmptyInputError", "message": sentence}
 
 
+@pytest.mark.slow
 async def test_a_nul_or_an_unusual_script_in_a_message_is_answered(client):
     _, state = await say(client, "Xin chào\0, я 你好 😀 \u202e")
     assert state["messages"][0]["content"].startswith("Xin chào, я 你好")
@@ -333,6 +346,7 @@ async def test_the_store_keeps_redacted_values(client):
     assert item["value"] == {"text": "write to <EMAIL>", "n": 7}
 
 
+@pytest.mark.slow
 async def test_threads_are_copied_and_deleted(client):
     thread, _ = await say(client, "Hello!")
     copy = await client.threads.copy(thread)
@@ -341,6 +355,7 @@ async def test_threads_are_copied_and_deleted(client):
     assert [m["type"] for m in state["values"]["messages"]] == ["human", "ai"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["thread", "recent", "said"])
 async def test_a_part_that_is_erased_is_gone_from_the_servers_rows_too(client, token, scope):
     thread, _ = await say(client, f"I keep two okapi called {token}.")
@@ -382,6 +397,7 @@ async def test_files_are_of_their_owner_alone(client, dev_server, user):
     assert not [path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o077]
 
 
+@pytest.mark.slow
 async def test_the_server_talks_to_loopback_only(client, dev_server):
     await say(client, FACT)
     processes = [psutil.Process(dev_server.pid), *psutil.Process(dev_server.pid).children(recursive=True)]
@@ -392,6 +408,7 @@ async def test_the_server_talks_to_loopback_only(client, dev_server):
     assert remote <= {"127.0.0.1", "::1"}
 
 
+@pytest.mark.fast_cases(6)
 @pytest.mark.parametrize("with_token", [True, False])
 @pytest.mark.parametrize(
     ("method", "path"),
@@ -417,6 +434,7 @@ async def test_protocols_whose_messages_the_ingress_does_not_know_are_off(dev_se
     assert not [each for each in document["paths"] if "mcp" in each or "a2a" in each or "agent-card" in each]
 
 
+@pytest.mark.slow
 async def test_deletions_at_once_take_their_own_threads_and_no_other(client_of, token):
     ann, bob = await client_of(f"ann-{token}"), await client_of(f"bob-{token}")
     mine, others = [], []

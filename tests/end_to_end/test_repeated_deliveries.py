@@ -45,6 +45,7 @@ async def test_two_waiting_requests_get_one_answer_of_one_turn(client, thread):
     assert [kind for kind, _ in await texts(client, thread)] == ["human", "ai"]
 
 
+@pytest.mark.slow
 async def test_the_real_values_are_in_both_answers(client, thread):
     mail = f"{uuid4().hex[:8]}@example.com"
     answers = [await client.runs.wait(thread, "agent", input=said(f"Write to {mail}.")) for _ in range(2)]
@@ -52,6 +53,7 @@ async def test_the_real_values_are_in_both_answers(client, thread):
     assert len(await texts(client, thread)) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["values", "updates", "messages", "messages-tuple"])
 async def test_a_stream_of_each_mode_brings_the_answer_again(client, thread, mode):
     async def stream():
@@ -64,6 +66,7 @@ async def test_a_stream_of_each_mode_brings_the_answer_again(client, thread, mod
     assert answer in str([each.data for each in second])
 
 
+@pytest.mark.slow
 async def test_a_second_request_that_would_interrupt_the_first_does_not(client, thread):
     first = await client.runs.create(thread, "agent", input=said("I live in Hue."))
     second = await client.runs.create(thread, "agent", input=said("I live in Hue."), multitask_strategy="interrupt")
@@ -73,6 +76,7 @@ async def test_a_second_request_that_would_interrupt_the_first_does_not(client, 
     assert [kind for kind, _ in await texts(client, thread)] == ["human", "ai"]
 
 
+@pytest.mark.slow
 async def test_runs_without_a_thread_get_one_answer_too(client):
     answers = await asyncio.gather(
         *(client.runs.wait(None, "agent", input=said(f"I have {n} cats.")) for n in (3, 3, 4))
@@ -83,6 +87,7 @@ async def test_runs_without_a_thread_get_one_answer_too(client):
     assert other["response_metadata"].get("delivery") is None
 
 
+@pytest.mark.slow
 async def test_another_text_another_thread_and_another_user_are_turns_of_their_own(client, thread, dev_server):
     other = (await client.threads.create())["thread_id"]
     await client.runs.wait(thread, "agent", input=said("Yes."))
@@ -95,6 +100,7 @@ async def test_another_text_another_thread_and_another_user_are_turns_of_their_o
         assert len(await texts(somebody, own)) == 2
 
 
+@pytest.mark.slow
 async def test_the_same_text_after_the_window_is_a_turn_of_its_own(client, thread):
     await client.runs.wait(thread, "agent", input=said("And then?"))
     await asyncio.sleep(3.2)
@@ -102,6 +108,7 @@ async def test_the_same_text_after_the_window_is_a_turn_of_its_own(client, threa
     assert len(await texts(client, thread)) == 4
 
 
+@pytest.mark.slow
 async def test_a_fork_with_the_same_text_is_a_turn_of_its_own(client, thread):
     await client.runs.wait(thread, "agent", input=said("First."))
     before = (await client.threads.get_state(thread))["checkpoint"]
@@ -111,6 +118,7 @@ async def test_a_fork_with_the_same_text_is_a_turn_of_its_own(client, thread):
     assert len(one["messages"]) == len(again["messages"]) == 4
 
 
+@pytest.mark.slow
 async def test_a_message_whose_first_request_was_refused_is_answered(client):
     missing = str(uuid4())
     with pytest.raises(Exception, match="404"):
@@ -119,6 +127,7 @@ async def test_a_message_whose_first_request_was_refused_is_answered(client):
     assert "delivery" not in state["messages"][-1]["response_metadata"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["cancelled", "rolled back", "deleted", "displaced"])
 async def test_a_message_whose_first_run_is_stopped_before_it_begins_is_answered(client, thread, how):
     first = await client.runs.create(thread, "agent", input=said("I keep three parrots."))
@@ -133,6 +142,7 @@ async def test_a_message_whose_first_run_is_stopped_before_it_begins_is_answered
     assert [text for kind, text in await texts(client, thread) if kind == "human"].count("I keep three parrots.") == 1
 
 
+@pytest.mark.slow
 async def test_of_runs_without_a_thread_that_are_delivered_at_once_none_is_doubled(client):
     async def twice(number):
         message = said(f"I have {number} dogs.")

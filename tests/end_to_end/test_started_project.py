@@ -20,6 +20,7 @@ def started_project(tmp_path_factory, discreet_command, clean_environment):
     return folder
 
 
+@pytest.mark.slow
 def test_its_graph_is_what_its_readme_says(started_project, clean_environment):
     code = "from tro_ly.server import graph; print(*graph.nodes)"
     done = subprocess.run(

@@ -55,6 +55,7 @@ def answer(decision: Any) -> Command[Any]:
     return Command(resume={"decisions": [decision]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DECISIONS)
 async def test_a_call_that_waits_is_answered_in_its_process(house, run, post, kind):
     decision = DECISIONS[kind](house)
@@ -75,6 +76,7 @@ async def test_a_call_that_waits_is_answered_in_its_process(house, run, post, ki
     house.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DECISIONS)
 async def test_an_answer_to_a_process_that_is_gone_is_refused_and_no_tool_runs(house, run, post, kind):
     async with house.saver() as saver:
@@ -90,6 +92,7 @@ async def test_an_answer_to_a_process_that_is_gone_is_refused_and_no_tool_runs(h
     house.check(lost=["done"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DECISIONS)
 async def test_with_a_key_another_process_takes_the_answer(house, run, post, kind):
     keys = InMemoryKeys()

@@ -134,6 +134,7 @@ async def next_turn(house: House, run: Callable[..., Any], saver: Any, **options
 
 
 # The shell's middleware leaves the pipes of the shell that it ended to the garbage collector.
+@pytest.mark.fast_cases(1)
 @pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", CASES)
 async def test_a_turn_with_each_middleware_leaves_the_question_and_the_answer(house, run, tmp_path, name):
@@ -153,6 +154,7 @@ async def test_a_turn_with_each_middleware_leaves_the_question_and_the_answer(ho
     house.check(lost=[] if case.answer else ["done"])
 
 
+@pytest.mark.slow
 async def test_what_a_summary_replaced_is_still_in_the_conversation(house, run, durability):
     turns = ["one", "two", "three", "four"]
     # With "exit" LangGraph shows a saver the end of a run alone: a question that was replaced within its run was never seen.
@@ -174,6 +176,7 @@ async def test_what_a_summary_replaced_is_still_in_the_conversation(house, run, 
     house.check()
 
 
+@pytest.mark.slow
 async def test_a_human_message_that_a_middleware_writes_is_not_the_users(house, run):
     class Reminder(AgentMiddleware[Any, Any]):
         def before_model(self, state: Any, runtime: Any) -> dict[str, Any]:
@@ -186,6 +189,7 @@ async def test_a_human_message_that_a_middleware_writes_is_not_the_users(house, 
     house.check()
 
 
+@pytest.mark.slow
 async def test_a_limit_of_a_thread_that_the_policy_names_outlives_a_restart(house, run):
     policy = CheckpointPolicy(channels={"thread_model_call_count": KEEP})
     for what in ("one", "two", "three"):

@@ -53,6 +53,7 @@ def graph(saver: Any, steps: list[list[AnyMessage]] | None = None) -> Any:
     return builder.compile(checkpointer=saver)
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("name", TURNS)
 async def test_what_the_user_saw_is_the_answer(house, run, name):
     steps, answers = TURNS[name]
@@ -66,6 +67,7 @@ async def test_what_the_user_saw_is_the_answer(house, run, name):
     house.check()
 
 
+@pytest.mark.slow
 async def test_the_last_closed_turns_stay_whole_in_the_process_that_ran_them(bare_house, run):
     house = bare_house
     async with AsyncPostgresSaver.from_conn_string(house.dsn) as stock:

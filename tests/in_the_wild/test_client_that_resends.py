@@ -82,6 +82,7 @@ class Client:
         self.history.append(self.form("ai", answer.text, str(answer.id)))
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize(("kind", "form"), list(zip(KINDS, cycle(FORMS), strict=False)))
 async def test_three_turns_give_six_messages_under_the_ids_that_were_sent(house, run, kind, form):
     ids = ids_of(kind, 6)
@@ -100,6 +101,7 @@ async def test_three_turns_give_six_messages_under_the_ids_that_were_sent(house,
     house.check()
 
 
+@pytest.mark.slow
 async def test_one_process_keeps_the_ids_that_the_model_gave(house, run):
     client = Client(FORMS["role"])
     async with house.saver() as saver:
@@ -113,6 +115,7 @@ async def test_one_process_keeps_the_ids_that_the_model_gave(house, run):
     house.check()
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_hardly_any_id_of_a_usual_form_is_taken_for_something_personal(house, kind):
     ids = ids_of(kind, 300)
@@ -130,6 +133,7 @@ async def test_hardly_any_id_of_a_usual_form_is_taken_for_something_personal(hou
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", STRANGE)
 async def test_a_strange_id_is_replaced_once_and_stands_for_the_same_message_from_then_on(house, run, kind):
     strange = STRANGE[kind](house)
@@ -158,6 +162,7 @@ async def test_a_strange_id_is_replaced_once_and_stands_for_the_same_message_fro
     house.check(strange, lost=["one"])
 
 
+@pytest.mark.slow
 async def test_a_message_that_the_client_resends_with_another_text_is_changed(house, run):
     async with house.saver() as saver:
         out = await run(
@@ -179,6 +184,7 @@ async def test_a_message_that_the_client_resends_with_another_text_is_changed(ho
     house.check()
 
 
+@pytest.mark.slow
 async def test_a_message_is_removed_by_the_id_that_invoke_returned(house, run):
     async with house.saver() as saver:
         out = await run(
@@ -193,6 +199,7 @@ async def test_a_message_is_removed_by_the_id_that_invoke_returned(house, run):
     house.check(lost=["first", "one"])
 
 
+@pytest.mark.slow
 async def test_a_client_replaces_the_whole_history(house, run):
     async with house.saver() as saver:
         graph = chat(saver, house.model(house.answer("one"), house.answer("two")))

@@ -64,6 +64,7 @@ def rows_about(house: House) -> list[str]:
     return [*found.leaks, *found.kept, *(row for row in about if row not in stays)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deleted_by", ["the process that runs it", "another process"])
 async def test_a_run_under_way_leaves_nothing(house, run, slow, deleted_by):
     async with house.saver() as saver, house.saver() as other:
@@ -78,6 +79,7 @@ async def test_a_run_under_way_leaves_nothing(house, run, slow, deleted_by):
     assert house.on_disk().leaks == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deleted_by", ["the process that runs it", "another process"])
 async def test_the_id_can_be_used_anew_while_the_old_run_still_runs(house, run, slow, deleted_by):
     async with house.saver() as saver, house.saver() as other:
@@ -96,6 +98,7 @@ async def test_the_id_can_be_used_anew_while_the_old_run_still_runs(house, run, 
     house.check(lost=["ask", "done"])
 
 
+@pytest.mark.slow
 async def test_a_thread_that_waits_for_an_answer_is_deleted(house, run, slow):
     async with house.saver() as saver:
         graph = slow.graph(saver, asks=True)

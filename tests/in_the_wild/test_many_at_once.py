@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from langgraph.graph import START, MessagesState, StateGraph
 from psycopg_pool import AsyncConnectionPool
 from testkit.houses import House
@@ -28,6 +29,7 @@ def chat(house: House, saver: Any, what: str) -> Any:
     return builder.compile(checkpointer=saver)
 
 
+@pytest.mark.slow
 async def test_two_hundred_turns_at_once_over_six_connections(house, run):
     threads = [{"configurable": {"thread_id": str(uuid4())}} for _ in range(PEOPLE)]
     async with AsyncConnectionPool(house.dsn, min_size=CONNECTIONS, max_size=CONNECTIONS, open=False) as pool:

@@ -78,6 +78,7 @@ def theirs(request: pytest.FixtureRequest, empty_database: str, role: str) -> It
             yield through
 
 
+@pytest.mark.slow
 async def test_turns_memories_and_items_go_on_whatever_is_set_for_the_role(theirs, role):
     settings = Settings(**QUIET)
     keys = InMemoryKeys()

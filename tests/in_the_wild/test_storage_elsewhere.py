@@ -33,6 +33,7 @@ def apart(request: pytest.FixtureRequest, empty_database: str) -> Iterator[str]:
     yield urlsplit(through)._replace(path=urlsplit(empty_database).path).geturl()
 
 
+@pytest.mark.slow
 async def test_memories_and_items_from_an_empty_database(apart):
     settings = Settings(**SETTINGS)
     keys = InMemoryKeys()
@@ -54,6 +55,7 @@ async def test_memories_and_items_from_an_empty_database(apart):
         assert connection.execute(schemas).fetchall() == [(SCHEMA,)]
 
 
+@pytest.mark.slow
 async def test_what_is_prepared_and_set_on_direct_connections_only(apart, request):
     direct = request.node.callspec.params["apart"] == "direct"
     async with open_storage(apart, settings=Settings(**SETTINGS), embeddings=StubEmbeddings(dims=64)) as storage:

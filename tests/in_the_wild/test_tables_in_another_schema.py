@@ -68,6 +68,7 @@ def role(house: House, name: str) -> Iterator[None]:
                 connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", ["memory", 'The "chat" tables'])
 async def test_tables_are_where_the_constructor_says(bare_house, run, schema):
     with psycopg.connect(bare_house.dsn, autocommit=True) as connection:
@@ -76,6 +77,7 @@ async def test_tables_are_where_the_constructor_says(bare_house, run, schema):
     assert schemas_with_tables(bare_house) == {schema}
 
 
+@pytest.mark.slow
 async def test_the_synchronous_saver_uses_the_same_tables(bare_house, run):
     execute(bare_house, "CREATE SCHEMA memory")
     await two_turns(bare_house, run, schema="memory")
@@ -84,6 +86,7 @@ async def test_the_synchronous_saver_uses_the_same_tables(bare_house, run):
     assert len(state.values["messages"]) == 4
 
 
+@pytest.mark.slow
 async def test_tables_are_where_the_search_path_of_the_role_says(bare_house, run):
     execute(bare_house, "CREATE SCHEMA memory")
     name = f"app_{bare_house.planted.kept}"
@@ -95,6 +98,7 @@ async def test_tables_are_where_the_search_path_of_the_role_says(bare_house, run
         assert schemas_with_tables(bare_house) == {"memory"}
 
 
+@pytest.mark.slow
 async def test_two_sets_of_tables_on_the_search_path_are_refused_by_name(bare_house, run):
     house = bare_house
     for schema in ("tenants_a", "tenants_b"):
@@ -108,6 +112,7 @@ async def test_two_sets_of_tables_on_the_search_path_are_refused_by_name(bare_ho
     assert "tenants_b" in str(refused.value), "the message does not name both"
 
 
+@pytest.mark.slow
 async def test_a_role_that_owns_nothing_runs_setup_on_what_is_there(bare_house, run):
     async with bare_house.saver() as saver:
         await saver.setup()
@@ -121,6 +126,7 @@ async def test_a_role_that_owns_nothing_runs_setup_on_what_is_there(bare_house, 
         await two_turns(bare_house, run)
 
 
+@pytest.mark.slow
 async def test_a_role_named_like_our_schema_finds_the_threads(house, run):
     """`"$user"` comes first on the default search_path, so that the role looks into the schema of its name."""
     await migrate(house.dsn)

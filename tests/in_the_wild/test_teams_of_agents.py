@@ -38,6 +38,7 @@ OUTPUTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OUTPUTS)
 async def test_a_supervisor_asks_an_expert_and_answers(house, run, name):
     options = OUTPUTS[name]
@@ -78,6 +79,7 @@ def swarm(house: House, saver: Any, anna: Any, bert: Any) -> Any:
     return create_swarm(agents, default_active_agent="anna").compile(checkpointer=saver)
 
 
+@pytest.mark.slow
 async def test_a_swarm_hands_the_user_over(house, run):
     def builds(saver: Any, anna: Any = None, bert: Any = None) -> Any:
         return swarm(house, saver, anna or house.model(), bert or house.model())
@@ -97,6 +99,7 @@ async def test_a_swarm_hands_the_user_over(house, run):
     house.check()
 
 
+@pytest.mark.slow
 async def test_a_swarm_of_one_process_stays_with_the_agent_that_took_over(house, run):
     from discreet.checkpoint import KEEP, CheckpointPolicy
 

@@ -79,6 +79,7 @@ async def stock(house: House) -> AsyncIterator[AsyncPostgresSaver]:
         yield saver
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("kind", THREADS)
 async def test_a_thread_goes_on_and_nothing_raw_is_left_of_it(bare_house, run, kind):
     house = bare_house
@@ -100,6 +101,7 @@ async def test_a_thread_goes_on_and_nothing_raw_is_left_of_it(bare_house, run, k
     house.check(files=False)  # the write-ahead log has what the stock saver wrote
 
 
+@pytest.mark.slow
 async def test_a_thread_that_stock_paused_takes_a_new_message(bare_house, run):
     house, sent = bare_house, []
 
@@ -140,6 +142,7 @@ async def test_a_thread_that_stock_paused_takes_a_new_message(bare_house, run):
     house.check(lost=["done"], files=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["stock", "ours"])
 async def test_both_savers_in_turn_on_one_thread(bare_house, run, first):
     """The stock saver doesn't see what is stored by row (docs/checkpointer.md); ours has to see what was said since."""

@@ -60,6 +60,7 @@ def key_of(user):
     return load_user_keys(load_settings()).of_user(user)
 
 
+@pytest.mark.slow
 def test_a_trail_that_nobody_touched(command, spoken):
     result = command("audit", "verify")
     assert result.exit_code == 0
@@ -69,6 +70,7 @@ def test_a_trail_that_nobody_touched(command, spoken):
     assert (told["sound"], told["entries"], told["findings"]) == (True, 2, [])
 
 
+@pytest.mark.slow
 def test_what_was_done_to_it_is_told_with_its_place(command, spoken, tamper):
     tamper("UPDATE discreet.audit_entry SET action = 'memory.read' WHERE user_key = %s AND number = 2", key_of("bob"))
     result = command("audit", "verify")
@@ -83,6 +85,7 @@ def test_what_was_done_to_it_is_told_with_its_place(command, spoken, tamper):
     assert command("audit", "verify", "--user-key", str(key_of("bob"))).exit_code == 1
 
 
+@pytest.mark.slow
 def test_a_head_with_the_last_number_that_there_is_is_a_finding_and_hides_no_other(command, spoken, tamper):
     tamper("UPDATE discreet.audit_chain SET last_number = 9223372036854775807 WHERE user_key = %s", key_of("bob"))
     tamper("UPDATE discreet.audit_entry SET action = 'memory.read' WHERE user_key <> %s AND number = 2", key_of("bob"))
@@ -93,6 +96,7 @@ def test_a_head_with_the_last_number_that_there_is_is_a_finding_and_hides_no_oth
     assert "by the head of the chain it is 9223372036854775807" in " ".join(command("audit", "verify").stdout.split())
 
 
+@pytest.mark.slow
 def test_entries_are_printed_as_lines_of_json(command, spoken):
     command("settings", "set", "memory_retrieve_limit", "9")
     rows = [json.loads(line) for line in command("audit", "export").stdout.splitlines()]
@@ -108,6 +112,7 @@ def test_entries_are_printed_as_lines_of_json(command, spoken):
     assert len(command("audit", "export", "--since", "2020-01-01").stdout.splitlines()) == 5
 
 
+@pytest.mark.slow
 def test_a_seal_is_kept_elsewhere_and_shows_that_the_trail_was_put_back(command, spoken, tamper, tmp_path):
     path = tmp_path / "anchors"
     assert "is anchored" in command("audit", "anchor", "--file", str(path)).stdout
@@ -120,6 +125,7 @@ def test_a_seal_is_kept_elsewhere_and_shows_that_the_trail_was_put_back(command,
     assert "The seal was anchored and is missing" in result.stdout
 
 
+@pytest.mark.slow
 def test_the_settings_say_where_seals_are_kept(command, spoken, monkeypatch, tmp_path):
     with pytest.raises(AuditAnchorError, match="--file"):
         command("audit", "anchor")

@@ -29,6 +29,7 @@ async def pool(database):
         yield opened
 
 
+@pytest.mark.slow
 async def test_all_of_many_callers_are_served(pool):
     async def alone():
         async with pool.connection() as conn:
@@ -47,6 +48,7 @@ async def test_all_of_many_callers_are_served(pool):
     assert REGISTRY.get_sample_value("discreet_pool_waiting") == 0
 
 
+@pytest.mark.slow
 def test_all_of_many_threads_are_served(database):
     with ConnectionPool(database, min_size=6, max_size=6, timeout=0.3, open=True) as pool:
         pool.wait(30)
@@ -165,6 +167,7 @@ def test_threads_that_waited_as_long_as_those_before_fail_with_them(database):
         assert sync_queue(pool)._inside == 0
 
 
+@pytest.mark.slow
 def test_a_queue_goes_with_its_pool(database):
     pool = ConnectionPool(database, open=False)
     queue = weakref.ref(sync_queue(pool))

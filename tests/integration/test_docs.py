@@ -41,6 +41,7 @@ async def test_the_access_page():
     assert "main" in client
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_the_memories_page(database):
     page, secrets, vectors = snippets("memories.md")
@@ -57,11 +58,13 @@ async def test_the_audit_page(database):
     assert await page["main"](database) == ["admin memory.read"]
 
 
+@pytest.mark.slow
 async def test_the_export_page(database, tmp_path):
     (page,) = snippets("export.md")
     assert await page["main"](database, tmp_path / "ann") == ["Keeps two African Grey parrots"]
 
 
+@pytest.mark.slow
 async def test_the_erasure_page(database):
     erasing, importing = snippets("erasure.md")
     assert await erasing["main"](database) == 1
@@ -73,6 +76,7 @@ async def test_the_retention_page(database):
     assert await page["main"](database) == {"log": 1, "sessions": 1}
 
 
+@pytest.mark.slow
 async def test_the_extraction_page(database):
     (page,) = snippets("extraction.md")
     facts = ["I keep two African Grey parrots", "I'm allergic to peanuts"]
@@ -85,11 +89,13 @@ async def test_the_short_term_page(database):
     assert await page["main"](database) == ("Hello Ann.", True)
 
 
+@pytest.mark.slow
 async def test_the_settings_page(database):
     (page,) = snippets("settings.md")
     assert await page["main"](database) == (5, 8, ["memory_retrieve_limit: None -> 8"])
 
 
+@pytest.mark.slow
 async def test_the_mcp_page(tmp_path):
     page = next(snippets("mcp.md"))  # the other block and the configurations: tests/packaging/test_mcp_adapters.py
     assert await page["main"](DISCREET, str(tmp_path / "data")) == ["I keep two African Grey parrots"]

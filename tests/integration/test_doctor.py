@@ -37,6 +37,7 @@ def doctor(monkeypatch):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 def test_a_service_that_is_well(doctor, database, redis_url):
     asyncio.run(migrate_checkpoints(database))
@@ -58,12 +59,14 @@ def test_a_service_that_is_well(doctor, database, redis_url):
     assert checks["transport"]["say"] == "The database is on this machine."
 
 
+@pytest.mark.slow
 def test_a_role_that_sees_all_users_is_told_of(doctor, database):
     _, checks = doctor(DISCREET_POSTGRES_DSN=database)
     assert checks["row-level security"]["state"] == "warn"
     assert "discreet roles --apply" in checks["row-level security"]["say"]
 
 
+@pytest.mark.slow
 def test_a_database_that_was_not_migrated_is_found_and_left_so(doctor, empty_database):
     code, checks = doctor("--dsn", empty_database)
     assert code == 1
@@ -125,6 +128,7 @@ def test_every_setting_that_cannot_be_used_is_a_failure_of_its_own(doctor):
     assert checks["DISCREET_CHATMODEL"]["say"].endswith("Did you mean DISCREET_CHAT_MODEL?")
 
 
+@pytest.mark.slow
 def test_versions_are_told_and_models_are_asked_when_that_is_wanted(doctor, database):
     _, checks = doctor("--dsn", database)
     assert "Python 3." in checks["versions"]["say"]
@@ -141,6 +145,7 @@ def test_for_people_it_is_a_line_a_check(database):
     assert {state for state, _, _ in lines} == {"ok", "warn"}
 
 
+@pytest.mark.slow
 def test_a_pooler_a_replica_and_a_database_that_is_only_read_are_named(doctor, database, pooled_database):
     code, checks = doctor("--dsn", pooled_database, DISCREET_POSTGRES_READ_DSN=database)
     assert "through a pooler" in checks["database"]["say"]
@@ -153,6 +158,7 @@ def test_a_pooler_a_replica_and_a_database_that_is_only_read_are_named(doctor, d
     assert (code, checks["database"]["state"], checks["replica"]["state"]) == (0, "warn", "warn")
 
 
+@pytest.mark.slow
 def test_a_database_whose_users_are_known_by_another_key_is_told_of(doctor, empty_database, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DISCREET_IDENTITY_KEY", raising=False)

@@ -28,6 +28,7 @@ def test_every_example_is_run():
     assert sorted(SHOWS) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHOWS)
 def test_an_example_runs(name, database, tmp_path):
     environment = {**os.environ, "DISCREET_POSTGRES_DSN": database, "DISCREET_DATA_DIR": str(tmp_path / "data")}

@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
 from testkit.snippets import snippets
 
 
+@pytest.mark.slow
 async def test_a_user_is_deleted_and_others_stay(database):
     (page,) = snippets("how_to/delete_one_user.md")
     assert await page["main"](database) == ["bob"]
@@ -60,6 +62,7 @@ async def test_tenants_find_their_own(database):
     ]
 
 
+@pytest.mark.slow
 async def test_recall_is_measured(database):
     (page,) = snippets("how_to/evaluate_recall.md")
     assert await page["main"](database) == 1.0

@@ -106,6 +106,7 @@ def test_the_same_seed_gives_the_same_values_and_another_gives_others(plants):
     assert same.raw("place") == plants.raw("place") != other.raw("place")
 
 
+@pytest.mark.slow
 def test_each_of_thousands_of_values_is_found_in_any_form():
     values = {f"{kind} {number}": KINDS[kind](Planter(), number) for kind in KINDS for number in range(300)}
     many = Words(values=values)
@@ -137,6 +138,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.slow
 def test_a_leak_in_a_column_of_any_type_in_any_schema_is_found(empty_database, execute, plants):
     execute("CREATE SCHEMA other")
     for at, (kind, made) in enumerate(COLUMNS.items()):

@@ -6,6 +6,7 @@ import asyncio
 import json
 
 import psycopg
+import pytest
 from testkit.roles import role
 from testkit.sessions import connected
 from typer.testing import CliRunner
@@ -33,6 +34,7 @@ def schemas(dsn):
         return [schema for (schema,) in connection.execute(SCHEMAS)]
 
 
+@pytest.mark.slow
 def test_it_says_what_it_did_for_each_and_nothing_is_left(empty_database):
     lines = command("--dsn", empty_database).splitlines()
     assert lines[: len(NAMES)] == [f"applied {name}" for name in NAMES]
@@ -41,6 +43,7 @@ def test_it_says_what_it_did_for_each_and_nothing_is_left(empty_database):
     assert command("--dsn", empty_database) == command("--dsn", empty_database, "--check") == UP_TO_DATE
 
 
+@pytest.mark.slow
 def test_as_json_it_says_the_same(empty_database):
     told = json.loads(command("--dsn", empty_database, "--json"))
     assert told["applied"] == NAMES
@@ -49,6 +52,7 @@ def test_as_json_it_says_the_same(empty_database):
     assert again == {"applied": [], "checkpoints": {"schema": told["checkpoints"]["schema"], "applied": []}}
 
 
+@pytest.mark.slow
 def test_a_check_changes_nothing_and_tells_by_its_exit_code(empty_database):
     assert f"pending {NAMES[0]}\n" in command("--dsn", empty_database, "--check", code=1)
     told = json.loads(command("--dsn", empty_database, "--check", "--json", code=1))
@@ -61,6 +65,7 @@ def test_a_check_changes_nothing_and_tells_by_its_exit_code(empty_database):
     assert command("--dsn", empty_database, "--check") == UP_TO_DATE
 
 
+@pytest.mark.slow
 def test_a_check_of_what_this_version_cannot_migrate_has_an_exit_code_of_its_own(database):
     with psycopg.connect(database) as connection:
         connection.execute(
@@ -72,6 +77,7 @@ def test_a_check_of_what_this_version_cannot_migrate_has_an_exit_code_of_its_own
     ]
 
 
+@pytest.mark.slow
 def test_the_checkpointer_may_have_a_schema_of_its_own(empty_database):
     command("--dsn", empty_database, "--checkpoint-schema", "threads")
     assert schemas(empty_database) == ["threads"]
@@ -79,6 +85,7 @@ def test_the_checkpointer_may_have_a_schema_of_its_own(empty_database):
     command("--dsn", empty_database, "--check", code=1)
 
 
+@pytest.mark.slow
 async def test_setup_of_a_role_that_owns_nothing_has_nothing_to_do_afterwards(empty_database):
     await asyncio.to_thread(command, "--dsn", empty_database)
     rights = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA"
@@ -92,6 +99,7 @@ async def test_setup_of_a_role_that_owns_nothing_has_nothing_to_do_afterwards(em
             await saver.setup()
 
 
+@pytest.mark.slow
 async def test_from_an_empty_database_through_a_pooler_several_at_once(pooled_database):
     told = await asyncio.gather(*(asyncio.to_thread(migrated, pooled_database) for _ in range(3)))
     assert sorted(len(names) for names, _ in told) == [0, 0, len(NAMES)]
@@ -106,6 +114,7 @@ def migrated(dsn):
     return asyncio.run(both())
 
 
+@pytest.mark.slow
 async def test_who_is_in_the_way_is_told_while_it_waits(empty_database, monkeypatch, capfd):
     monkeypatch.setattr(watching, "PERIOD_SECONDS", 0.05)
     await migrate(empty_database)

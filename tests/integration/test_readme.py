@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
 from langchain_core.tools import tool
 
 from discreet.providers import chat_model
@@ -22,6 +23,7 @@ def run(code):
     return names
 
 
+@pytest.mark.slow
 async def test_the_graph_answers(empty_database, monkeypatch):
     monkeypatch.setenv("DISCREET_POSTGRES_DSN", empty_database)
     assert "parrots" in await run(block("python"))["main"]()

@@ -37,6 +37,7 @@ def listed(command):
     return {row["name"]: row for row in json.loads(command("list", "--json").stdout)}
 
 
+@pytest.mark.slow
 def test_a_setting_is_set_told_and_unset(command):
     assert command("set", "memory_retrieve_limit", "9").stdout == "memory_retrieve_limit is 9 (database).\n"
     rows = listed(command)
@@ -47,6 +48,7 @@ def test_a_setting_is_set_told_and_unset(command):
     assert command("unset", "memory_retrieve_limit").stdout == "memory_retrieve_limit is 5 (default).\n"
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize(
     ("name", "written", "value"),
     [
@@ -67,6 +69,7 @@ def test_what_an_embedding_model_takes_is_said(command):
     assert "when they start again" in command("set", "embedding_provider", "local").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 def test_memories_are_embedded_anew_by_the_model_of_the_database(command, monkeypatch):
     monkeypatch.setenv("DISCREET_EMBEDDING_MODEL", "none")
@@ -75,6 +78,7 @@ def test_memories_are_embedded_anew_by_the_model_of_the_database(command, monkey
     assert json.loads(result.stdout)["space"] == embedding_provider("local").name
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -91,6 +95,7 @@ def test_what_cannot_be_used_changes_nothing(command, arguments, told):
     assert command("history", "--json").stdout == ""
 
 
+@pytest.mark.slow
 def test_history_names_a_pseudonym_and_never_the_person(command):
     for limit in ("1", "2", "3"):
         command("set", "memory_retrieve_limit", limit)
@@ -110,6 +115,7 @@ def test_history_names_a_pseudonym_and_never_the_person(command):
     assert "lindqvist" not in "".join(str(line) for line in lines)
 
 
+@pytest.mark.slow
 def test_tables_are_for_people(command):
     command("set", "memory_retrieve_limit", "9")
     for arguments in (["list"], []):

@@ -33,6 +33,7 @@ def discreet(empty_database, tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_step_1_shows_what_the_demonstration_prints(tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("DISCREET_", "OPENAI_"))}
     environment |= {"COLUMNS": "400", "DISCREET_DATA_DIR": str(tmp_path / "data")}
@@ -64,6 +65,7 @@ def test_step_2_makes_a_project_whose_tests_pass(tmp_path):
         assert "4 passed" in done.stdout or command[0] == "ruff"
 
 
+@pytest.mark.slow
 def test_step_3_gives_an_agent_memory_and_step_4_a_user_their_rights(empty_database, discreet, monkeypatch, capsys):
     page = PAGE_OF_STEP_3
     text = (DOCS / page).read_text(encoding="utf-8")

@@ -21,6 +21,7 @@ def columns(dsn):
         return [column.name for column in found.description]
 
 
+@pytest.mark.slow
 async def test_others_go_on_reading_while_a_migration_waits_for_a_long_reader(things, add_migrations):
     add_migrations(WANTS_IT_ALONE)
     async with connected(things) as long, connected(things) as other:
@@ -37,6 +38,7 @@ async def test_others_go_on_reading_while_a_migration_waits_for_a_long_reader(th
     assert columns(things)[-1] == "colour"
 
 
+@pytest.mark.slow
 async def test_a_reader_who_never_ends_is_not_waited_for_for_ever(things, add_migrations):
     add_migrations(WANTS_IT_ALONE)
     async with connected(things) as long:

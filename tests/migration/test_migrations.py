@@ -53,12 +53,15 @@ def describe(dsn):
         return connection.execute(DESCRIBE_SCHEMA).fetchall()
 
 
-async def test_the_commented_schema_is_what_the_migrations_make(empty_database, database):
+@pytest.mark.slow
+async def test_the_commented_schema_is_what_the_migrations_make(empty_database, make_database):
     schema = resources.files("discreet.storage.database.migrating.sql").joinpath("schema.sql").read_text("utf-8")
     with psycopg.connect(empty_database) as connection:
         connection.execute("CREATE EXTENSION vector")
         connection.execute(schema)
-    assert describe(database) == describe(empty_database)
+    with make_database(template="template1") as database:
+        await migrate(database)
+        assert describe(database) == describe(empty_database)
 
 
 async def test_a_second_run_applies_nothing(empty_database):

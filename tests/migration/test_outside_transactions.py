@@ -56,6 +56,7 @@ async def test_others_go_on_writing_while_an_index_is_built(things, add_migratio
     assert indexes(things) == [("thing_both", True), ("thing_name", True)]
 
 
+@pytest.mark.slow
 async def test_an_index_whose_building_was_killed_is_built_again(things, add_migrations):
     add_migrations({"9001_index": INDEX})
     async with connected(things) as long, long.transaction():
@@ -70,6 +71,7 @@ async def test_an_index_whose_building_was_killed_is_built_again(things, add_mig
     assert (indexes(things), recorded(things)) == ([("thing_name", True)], ["9001_index"])
 
 
+@pytest.mark.slow
 async def test_a_process_that_was_killed_while_the_server_builds_on_is_followed_by_the_next(
     things, add_migrations, tmp_path
 ):
@@ -107,6 +109,7 @@ async def test_a_statement_that_fails_leaves_those_before_it_and_no_record(thing
     assert (indexes(things), recorded(things)) == ([("thing_name", True)], [])
 
 
+@pytest.mark.slow
 async def test_six_processes_at_once_build_it_once(things, add_migrations):
     """Those who wait for their turn must not be what the index waits for: nobody would ever get on."""
     add_migrations({"9001_index": TWO, "9002_colour": "ALTER TABLE discreet.thing ADD COLUMN colour text"})
@@ -139,6 +142,7 @@ async def test_what_an_index_waits_for_is_told_meanwhile(things, add_migrations,
         await migrating
 
 
+@pytest.mark.slow
 async def test_several_processes_at_once_through_a_pooler_from_an_empty_database(pooled_database, add_migrations):
     add_migrations(
         {

@@ -58,6 +58,7 @@ def databases(request) -> Databases:
     return request.getfixturevalue(request.param)
 
 
+@pytest.mark.slow
 async def test_where_nothing_is_missing_a_server_that_takes_no_writes_will_do(databases):
     assert await migrate(databases.whole) == []
     assert (await migrate_checkpoints(databases.whole)).steps == []
@@ -65,6 +66,7 @@ async def test_where_nothing_is_missing_a_server_that_takes_no_writes_will_do(da
         await saver.setup()
 
 
+@pytest.mark.slow
 async def test_what_is_missing_has_to_be_made_on_the_primary(databases):
     with pytest.raises(MigrationError, match=r"lacks 0001_\w+.*`discreet migrate` on the primary"):
         await migrate(databases.empty)

@@ -82,6 +82,7 @@ def make_role(service, folder, role, server_dsn):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["agent server", "aegra"])
 def test_discreet_is_well_with_what_its_container_is_given(name, server_dsn, redis_url, token, monkeypatch):
     folder, role = FOLDERS[name], f"discreet_{token}"

@@ -71,18 +71,21 @@ def run(code, folder, **settings):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_without_a_database_the_error_names_what_installs_one_and_the_setting(tmp_path):
     said = run(NO_SERVER, tmp_path, DISCREET_EMBEDDING_MODEL="none")
     assert "pip install" in said
     assert "DISCREET_POSTGRES_DSN" in said
 
 
+@pytest.mark.slow
 def test_without_an_embedding_model_the_error_names_what_installs_one_and_the_settings(tmp_path):
     said = run(NO_MODEL, tmp_path)
     assert "pip install" in said
     assert "OPENAI_API_KEY" in said
 
 
+@pytest.mark.slow
 def test_a_turn_finds_memories_without_what_is_local(tmp_path, database):
     assert "African Grey" in run(A_TURN, tmp_path, DISCREET_POSTGRES_DSN=database, DISCREET_EMBEDDING_MODEL="none")
 

@@ -151,6 +151,7 @@ def added(image):
     return project, {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_the_image_has_what_is_needed_and_nothing_private(image, context):
     """What the image of deploy/aegra copies is left by the same .dockerignore."""
     (project,) = (image.root / "deps").iterdir()

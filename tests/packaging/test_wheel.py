@@ -45,6 +45,7 @@ def fresh_python(wheel, tmp_path_factory):
     return python
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_file_of_every_room_in_one_package(wheel):
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -58,6 +59,7 @@ def test_the_wheel_holds_every_file_of_every_room_in_one_package(wheel):
     assert packed == expected
 
 
+@pytest.mark.slow
 def test_nodes_import_from_the_wheel(fresh_python, tmp_path):
     code = (
         "import discreet.nodes.save_input, discreet.nodes.memory_gate, discreet.nodes.retrieve_memories\n"

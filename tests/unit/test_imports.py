@@ -36,6 +36,7 @@ def loaded_of(code, names):
     return done.stdout.split()
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_an_entry_loads_what_it_uses_and_nothing_else(entry):
     module, _, name = entry.partition(":")
@@ -43,6 +44,7 @@ def test_an_entry_loads_what_it_uses_and_nothing_else(entry):
     assert loaded_of(code, ENTRIES[entry]) == []
 
 
+@pytest.mark.slow
 def test_no_module_of_the_nodes_loads_a_provider_a_server_or_a_database():
     assert loaded_of(EVERY_NODE, LATER) == []
 

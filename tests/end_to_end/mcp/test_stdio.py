@@ -66,6 +66,7 @@ def started(discreet_command, clean_environment, variables, tmp_path):
     return start
 
 
+@pytest.mark.slow
 async def test_a_client_saves_recalls_corrects_forgets_and_exports(on_stdio, token, tmp_path):
     async with on_stdio("--user", token) as session:
         saved = await session.call_tool("save_memory", {"text": "Keeps two parrots, mail ann@example.com"})
@@ -110,6 +111,7 @@ async def test_it_is_the_user_of_the_other_commands(on_stdio, token, discreet_co
     assert '"actor_kind":"mcp"' in done.stdout
 
 
+@pytest.mark.slow
 def test_who_names_nobody_is_told_what_to_do(discreet_command, clean_environment, tmp_path):
     done = subprocess.run(
         [discreet_command, "mcp"],
@@ -126,6 +128,7 @@ def test_who_names_nobody_is_told_what_to_do(discreet_command, clean_environment
     assert not (tmp_path / ".discreet").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["--http", "--user", "ann"], ["--user", "ann", "--port", "8090"], ["--user", "ann", "--host", "::1"]]
 )
@@ -157,6 +160,7 @@ def test_a_client_that_leaves_before_the_database_is_there_waits_for_nothing(sta
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
+@pytest.mark.slow
 def test_settings_that_can_not_be_used_are_one_sentence(started, tmp_path):
     with started("--user", "ann", DISCREET_IDENTITY_KEY="short") as server:
         assert server.process.wait(60) == 2
@@ -166,6 +170,7 @@ def test_settings_that_can_not_be_used_are_one_sentence(started, tmp_path):
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 def test_standard_output_has_messages_alone_and_the_end_of_input_ends_it(started, token):
     with started("--user", token) as server:
         server.send(HELLO, READY, call(2, "save_memory", text="Keeps parrots"), call(3, "recall_memory", query="x"))

@@ -44,6 +44,7 @@ UNDOCUMENTED = ("/memory/admin", "/memory/me")
 """Pages are not in the OpenAPI, nor is what is no HTTP."""
 
 
+@pytest.mark.slow
 async def test_every_route_of_the_server_is_in_the_table(ownership_server):
     routes = {tuple(route) for route in json.loads((ownership_server.folder / "routes.json").read_text())}
     known = {named(operation) for operation in TABLE} | STREAMS | OPEN | CLOSED | FILES
@@ -51,6 +52,7 @@ async def test_every_route_of_the_server_is_in_the_table(ownership_server):
     assert known - routes == set(), "The server has these no longer"
 
 
+@pytest.mark.slow
 async def test_every_operation_of_the_openapi_is_in_the_table(nobody):
     documented = operations_of((await nobody.get("/openapi.json")).json())
     known = {named(operation) for operation in TABLE} | STREAMS | OPEN | CLOSED | FILES
@@ -112,6 +114,7 @@ async def test_what_is_open_tells_nothing_of_anybody(nobody, things, operation):
     await check_open_tells_nothing(nobody, things, operation)
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("operation", sorted(CLOSED), ids=str)
 async def test_what_is_closed_is_closed_to_everybody(strangers, ann, things, untouched, operation):
     method, path = operation
@@ -122,6 +125,7 @@ async def test_what_is_closed_is_closed_to_everybody(strangers, ann, things, unt
     await untouched.check()
 
 
+@pytest.mark.fast_cases(8)
 @pytest.mark.parametrize("operation", sorted(ADMINISTRATORS | PERSONAL), ids=str)
 async def test_what_takes_an_administrator_takes_no_other(strangers, bob, things, untouched, operation):
     await check_administrators_only({**strangers, "bob": bob}, things, operation)
@@ -150,6 +154,7 @@ async def test_every_call_of_the_sdk_is_in_the_table():
     assert CALLS.keys() - calls == set(), "The SDK has these no longer"
 
 
+@pytest.mark.fast_cases(6)
 @pytest.mark.parametrize("call", CALLS)
 async def test_no_call_gets_at_what_is_somebody_elses(carols_sdk, things, untouched, call):
     end, make = CALLS[call]
@@ -223,6 +228,7 @@ async def test_nobody_else_cancels_a_run(carol, bob, bobs, token):
         assert await status_of(carol, thread, run) == "interrupted"
 
 
+@pytest.mark.slow
 async def test_a_run_of_a_new_assistant_does_not_end_those_of_others(carol, bob, token):
     """Deleting an assistant ends its runs; those of the server's own assistants are everybody's."""
     async with running(carol, token) as (thread, run):
@@ -234,6 +240,7 @@ async def test_a_run_of_a_new_assistant_does_not_end_those_of_others(carol, bob,
         assert await status_of(carol, thread, run) == "running"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("since", [{}, {"last-event-id": "-"}, {"last-event-id": "0"}])
 async def test_streams_are_their_owners(ann, bob, bobs, things, since):
     t = things
@@ -278,6 +285,7 @@ async def test_nobody_else_is_heard_or_answered_by_a_websocket(ownership_server,
     await untouched.check()
 
 
+@pytest.mark.slow
 async def test_a_websocket_hears_its_owner(ownership_server, carol, token):
     thread, interrupt = await begin_to_ask(carol, token)
     methods = ("subscription.subscribe", "input.respond")
@@ -292,6 +300,7 @@ async def test_without_a_token_no_websocket_is_opened(ownership_server, things):
             pytest.fail("opened")
 
 
+@pytest.mark.slow
 async def test_a_run_of_somebody_else_is_not_deleted_by_way_of_ones_own_thread(bob, bobs, things, untouched):
     for method, tail in (("DELETE", ""), ("GET", ""), ("GET", "/join"), ("POST", "/cancel")):
         response = await bob.request(method, f"/threads/{bobs.thread_id}/runs/{things.run_id}{tail}")
@@ -300,11 +309,13 @@ async def test_a_run_of_somebody_else_is_not_deleted_by_way_of_ones_own_thread(b
     assert untouched[f"/threads/{things.thread_id}/history?limit=100"]
 
 
+@pytest.mark.slow
 async def test_a_run_is_deleted_by_its_owner(carol, token):
     thread, run, _ = await end_a_run(carol, token)
     assert (await carol.delete(f"/threads/{thread}/runs/{run}")).status_code == 204
 
 
+@pytest.mark.slow
 async def test_a_stateless_run_is_nobody_elses(carol, bob, token):
     run = await post(carol, "/runs", assistant_id="waiting", input={"said": token, "seconds": 60})
     at = f"/threads/{run['thread_id']}"
@@ -316,12 +327,14 @@ async def test_a_stateless_run_is_nobody_elses(carol, bob, token):
     assert (await carol.post(f"{at}/runs/{run['run_id']}/cancel?wait=true")).is_success
 
 
+@pytest.mark.slow
 async def test_a_thread_that_the_server_has_lost_is_still_its_owners(ownership_server, strangers, carol, bob, token):
     with lease_server(ownership_server.folder / ".discreet") as dsn:
         lost = await make_lost_thread(carol, dsn, token)
     await check_only_its_owner_goes_on(carol, [bob, strangers["the Studio"]], lost, token)
 
 
+@pytest.mark.slow
 async def test_a_thread_that_was_lost_may_be_made_by_its_owner(ownership_server, carol, token):
     with lease_server(ownership_server.folder / ".discreet") as dsn:
         lost = await make_lost_thread(carol, dsn, token)
@@ -329,6 +342,7 @@ async def test_a_thread_that_was_lost_may_be_made_by_its_owner(ownership_server,
     await check_goes_on(carol, lost, token)
 
 
+@pytest.mark.slow
 async def test_nobody_gives_a_thing_away_or_takes_one(carol, ann, things):
     forged = {"metadata": {"owner": things.identity, "created_by": "system"}}
     mine = await make_things(carol)
@@ -358,6 +372,7 @@ async def test_the_servers_own_assistants_are_everybodys_to_use(ann, bob):
         assert (await client.get(f"/assistants/{found[0]['assistant_id']}/schemas")).is_success
 
 
+@pytest.mark.slow
 async def test_a_run_works_with_the_memories_of_who_calls(ann, bob, things, bobs):
     # One after the other: the development server may keep the thread of one of two stateless runs that end together.
     for said in (
@@ -396,6 +411,7 @@ async def test_what_is_read_back_from_the_store_can_be_said_again(bob, token):
     assert (await bob.get("/store/items", params={"namespace": f"a.{token}", "key": "k"})).json() is None
 
 
+@pytest.mark.slow
 async def test_the_client_of_the_access_page(ownership_server):
     page = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
     code, names = page.split("```python\n")[1].split("```")[0], {}
@@ -405,6 +421,7 @@ async def test_the_client_of_the_access_page(ownership_server):
     assert namespace == ["users", owner, "notes"]
 
 
+@pytest.mark.slow
 async def test_the_studio_is_a_user_of_its_own(ownership_server, ann, things, untouched):
     async with ownership_server.client("ann@example.com") as studio:
         studio.headers["x-auth-scheme"] = "langsmith"

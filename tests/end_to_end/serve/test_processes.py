@@ -76,6 +76,7 @@ def anns(folder, server):
     return bearer(token_of(folder, "ann"))
 
 
+@pytest.mark.slow
 def test_the_first_start_needs_no_setting_and_logs_no_token(folder, url, anns):
     with httpx.Client(base_url=url, headers=anns, verify=NO_CERTIFICATES) as ann:
         assert ann.post("/memory/store", json={"short_answer": "I keep two African Grey parrots."}).status_code == 201
@@ -87,6 +88,7 @@ def test_the_first_start_needs_no_setting_and_logs_no_token(folder, url, anns):
     assert "eyJ" not in log  # as every token begins
 
 
+@pytest.mark.slow
 def test_the_documentation_loads_nothing_from_elsewhere(url):
     with httpx.Client(base_url=url, verify=NO_CERTIFICATES) as client:
         page = client.get("/docs").text
@@ -96,6 +98,7 @@ def test_the_documentation_loads_nothing_from_elsewhere(url):
             assert client.get(f"/memory/docs/{name}").is_success
 
 
+@pytest.mark.slow
 async def test_a_call_that_comes_to_both_processes_at_once_is_done_once(url, anns, token):
     key, body = str(uuid4()), {"short_answer": "One of these is stored.", "session_id": token}
 
@@ -131,6 +134,7 @@ async def replaced(process, killed):
     pytest.fail("it is not replaced")
 
 
+@pytest.mark.slow
 async def test_a_killed_process_is_replaced_and_the_other_one_serves_meanwhile(server, anns):
     url, process = server
     killed, left = children(process)
@@ -187,6 +191,7 @@ def test_what_can_not_work_is_one_sentence_at_the_end(tmp_path, settings, says):
     assert says in last
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_one_sentence(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         code, output = run_to_its_end(tmp_path, "--port", str(other.getsockname()[1]))
@@ -195,6 +200,7 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path):
     assert len(output.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_settings_say_who_may_call(tmp_path):
     settings = {"DISCREET_ALLOW_ANONYMOUS": "true", "DISCREET_IDENTITY_KEY": IDENTITY_KEY_SETTING}
     with served(tmp_path, **settings) as (url, _), httpx.Client(base_url=url, verify=NO_CERTIFICATES) as client:
@@ -208,6 +214,7 @@ def test_settings_say_who_may_call(tmp_path):
     assert (tmp_path / ".discreet").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 async def test_an_administrator_is_signed_in_and_out_at_both_processes(folder, url):
     async def settings_seen(cookies):
         """Return the statuses of the page on connections of their own, which come to both."""

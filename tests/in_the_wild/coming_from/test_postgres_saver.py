@@ -132,6 +132,7 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, termi
         assert blurred(await told(names["graph"], "two")) == blurred(conversation(*SAID, "Good bye"))
 
 
+@pytest.mark.slow
 async def test_what_ends_with_its_turn_and_what_a_policy_names(empty_database):
     policy = CheckpointPolicy(channels={"locale": KEEP})
     assert "CheckpointPolicy(channels={" + '"locale": KEEP})' in PAGE.text
@@ -167,6 +168,7 @@ async def test_a_delta_channel_has_to_be_declared(empty_database):
         assert await told(compiled, "two") == [("human", "Hi"), ("ai", "Hello.")]
 
 
+@pytest.mark.slow
 async def test_interrupts_and_deletion_as_before(empty_database):
     async with PAGE.program("after", dsn=empty_database, builder=builder(asks=True)) as names:
         graph, saver = names["graph"], names["saver"]
@@ -189,6 +191,7 @@ def test_the_sync_saver_takes_the_place_of_the_stock_one(empty_database):
     assert [text for who, text in seen[0] if who == "human"] == ["PostgresSaver", "RedactingSyncSaver"]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("kind", ["pool", "sync pool", "sqlite", "async sqlite", "memory"])
 async def test_other_places(kind, empty_database, tmp_path):
     path = str(tmp_path / "checkpoints.sqlite")
@@ -218,6 +221,7 @@ async def test_other_places(kind, empty_database, tmp_path):
         assert blurred([(m.type, m.text) for m in values["messages"]]) == blurred(conversation(SAID[0]))
 
 
+@pytest.mark.slow
 async def test_a_stock_saver_reads_threads_until_the_guard_is_on(empty_database, terminal):
     dsn = empty_database
     async with PAGE.program("before", dsn=dsn, builder=builder()) as names:

@@ -118,6 +118,7 @@ async def test_the_page_from_its_first_command_to_its_last(old, database, termin
     assert goes - until < timedelta(minutes=1)
 
 
+@pytest.mark.slow
 async def test_a_role_that_may_only_read_is_enough(old, terminal):
     dsn, _ = old
     with psycopg.connect(dsn) as connection:
@@ -132,6 +133,7 @@ async def test_a_role_that_may_only_read_is_enough(old, terminal):
             connection.execute("DROP OWNED BY reads_the_store; DROP ROLE reads_the_store")
 
 
+@pytest.mark.slow
 async def test_files_are_read_as_the_page_makes_them(database, terminal):
     (line,) = [each for each in PAGE.text.split("`") if each.startswith("json.dump(")]
     store = InMemoryStore()

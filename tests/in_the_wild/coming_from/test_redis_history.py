@@ -120,6 +120,7 @@ def test_the_snippet_of_the_process(client, redis_url, database):
     assert names["main"](database, redis_url, given) == [given]
 
 
+@pytest.mark.slow
 def test_a_history_is_taken_over_once(client, redis_url, database, terminal):
     for number in range(3):
         client.rpush("session:U1:history", json.dumps(said(number)))

@@ -61,6 +61,7 @@ async def test_a_request_of_ones_own_and_one_of_somebody_elses(services, authent
     }
 
 
+@pytest.mark.slow
 async def test_pages_of_an_administrator(services, storage, entries):
     gate = Gate()
     app = make_app(replace(services, authenticator=gate, memory_settings=storage.memory_settings))
@@ -80,6 +81,7 @@ async def test_pages_of_an_administrator(services, storage, entries):
     assert set(told[1:]) == {("admin", boss, "memory.read")}
 
 
+@pytest.mark.slow
 async def test_a_sign_in_that_is_refused(services, database):
     gate = Gate()
     browser = Web(make_app(replace(services, authenticator=gate)))

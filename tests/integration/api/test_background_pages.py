@@ -96,6 +96,7 @@ def done(**values):
     return {"state": "completed", "requests": 42, "done_at": now, "figures": Jsonb(FIGURES), "batch_id": "b-1"} | values
 
 
+@pytest.mark.slow
 async def test_a_batch_is_shown_with_what_came_of_it_and_what_it_cost(admin, make_job):
     await make_job(**done())
     await admin.get(JOBS)
@@ -178,6 +179,7 @@ async def test_what_failed_is_tried_again(storage, admin, make_job, database):
     assert "There was nothing to try again." in admin.words
 
 
+@pytest.mark.slow
 async def test_batches_come_in_pages_and_a_button_leads_back_to_its_own(admin, make_job):
     for number in range(23):
         await make_job(**done(told=f"job-{number:02}"))
@@ -191,6 +193,7 @@ async def test_batches_come_in_pages_and_a_button_leads_back_to_its_own(admin, m
     assert re.findall(r"job-\d\d", admin.text) == ["job-02", "job-01", "job-00"]
 
 
+@pytest.mark.slow
 async def test_a_memory_is_accepted_refused_or_edited(storage, admin, make_proposal):
     for text in ("Likes tea", "Likes coffee", "Likes chicory"):
         make_proposal(text=text)
@@ -223,6 +226,7 @@ async def test_a_memory_is_accepted_refused_or_edited(storage, admin, make_propo
     assert "somebody has decided on this memory meanwhile" in admin.words
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
@@ -247,6 +251,7 @@ async def test_what_cannot_be_kept_is_told_beside_its_field_and_nothing_is_lost(
     assert "Likes tea" in admin.words
 
 
+@pytest.mark.slow
 async def test_what_waits_comes_in_pages_of_all_users(admin, make_proposal):
     for number in range(23):
         make_proposal(f"u{number}", text=f"fact-{number:02}")
@@ -276,6 +281,7 @@ async def test_that_review_is_off_is_told(admin, store):
     assert "Review is off" in admin.words
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     "path", ["jobs/x/cancel", "jobs/x/retry", "review/x/y/accept", "review/x/y/refuse", "review/x/y/edit"]
 )

@@ -100,6 +100,7 @@ def readings(entry):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_delegate_reads_until_it_is_revoked(client_of, entry, reads, authenticator):
     ann, carl = client_of("ann"), client_of("carl")
@@ -125,6 +126,7 @@ async def test_a_delegate_reads_until_it_is_revoked(client_of, entry, reads, aut
     assert not listed["holds"]
 
 
+@pytest.mark.slow
 async def test_what_a_delegate_reads_is_in_the_audit_trail_and_what_one_reads_oneself_is_not(
     client_of, entry, storage, authenticator
 ):
@@ -144,6 +146,7 @@ async def test_what_a_delegate_reads_is_in_the_audit_trail_and_what_one_reads_on
     assert [row["action"] for row in rows].count("delegation.grant") == 1
 
 
+@pytest.mark.slow
 async def test_what_a_delegate_finds_counts_as_no_hit(client_of, entry, storage, authenticator):
     await client_of("ann").post("/memory/delegations", json={"delegate_id": "carl"})
     for subject in ("carl", "ann", "carl"):
@@ -159,6 +162,7 @@ async def test_what_a_delegate_finds_counts_as_no_hit(client_of, entry, storage,
     assert [row["hits"] for row in rows] == [1]
 
 
+@pytest.mark.slow
 async def test_a_delegate_writes_nothing_and_exports_nothing(client_of, entry, storage, authenticator):
     carl = client_of("carl")
     await client_of("ann").post("/memory/delegations", json={"delegate_id": "carl"})
@@ -176,6 +180,7 @@ async def test_a_delegate_writes_nothing_and_exports_nothing(client_of, entry, s
     assert await storage.memories.get(authenticator.identity("ann"), entry.entry_id) == entry
 
 
+@pytest.mark.slow
 async def test_one_that_has_expired_is_none(client_of, entry, storage, authenticator):
     carl = client_of("carl")
     until = (datetime.now(UTC) + timedelta(days=1)).isoformat()
@@ -194,6 +199,7 @@ async def test_one_that_has_expired_is_none(client_of, entry, storage, authentic
     assert (past.status_code, past.json()["error"]["code"]) == (422, "delegation_invalid")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nobody", ["anonymous", "studio"])
 async def test_who_is_nobody_in_particular_is_nobodys_delegate(client_of, entry, authenticator, nobody):
     for named in (nobody, authenticator.identity(nobody)):
@@ -217,6 +223,7 @@ async def kept(response, path):
     return [record.text for record in read_export(path) if isinstance(record, MemoryRow)]
 
 
+@pytest.mark.slow
 async def test_ones_own_export_is_whole_and_goes_on_after_its_marks(client_of, storage, authenticator, tmp_path):
     identity = authenticator.identity("ann")
     await live(storage, identity, WORD, namespace=("users", identity))
@@ -241,6 +248,7 @@ async def test_ones_own_export_is_whole_and_goes_on_after_its_marks(client_of, s
     assert (wrong.status_code, wrong.json()["error"]["fields"][0]["field"]) == (422, "after")
 
 
+@pytest.mark.slow
 async def test_only_an_administrator_exports_what_is_somebody_elses(client_of, entry, tmp_path):
     assert (await client_of("bob").get("/memory/export?user_id=ann")).status_code == 403
     of_ann = await client_of("root", admin=True).get("/memory/export?user_id=ann")

@@ -58,6 +58,7 @@ def client_of(services, authenticator):
     return client
 
 
+@pytest.mark.slow
 async def test_one_erases_ones_own_after_a_look(client_of, storage, kept):
     ann = client_of("ann")
     counted = (await ann.post(ERASURE, json={"scope": "all", "dry_run": True})).json()
@@ -74,6 +75,7 @@ async def test_one_erases_ones_own_after_a_look(client_of, storage, kept):
     assert (await ann.get(f"{ERASURE}/{uuid4()}")).status_code == 404
 
 
+@pytest.mark.slow
 async def test_nobody_erases_what_is_somebody_elses_but_an_administrator(client_of, storage, kept):
     refused = await client_of("bob").post(ERASURE, json={"scope": "all", "user_id": "ann"})
     assert refused.status_code == 403
@@ -83,6 +85,7 @@ async def test_nobody_erases_what_is_somebody_elses_but_an_administrator(client_
     assert await kept("ann") == []
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     "body",
     [
@@ -106,6 +109,7 @@ async def test_what_is_not_clear_is_a_422(client_of, kept, body):
     assert len(await kept("ann")) == 1
 
 
+@pytest.mark.slow
 async def test_one_thread_one_memory_and_what_was_said(client_of, storage, kept):
     ann = client_of("ann")
     [memory] = await kept("ann")
@@ -127,6 +131,7 @@ async def admin(services):
         yield SimpleNamespace(web=browser, gate=gate)
 
 
+@pytest.mark.slow
 async def test_the_page_counts_erases_and_shows_the_receipt(admin, storage):
     web, user = admin.web, admin.gate.identity("ann")
     await storage.memories.save(user, [MemoryRecord(text="Keeps a bird")])

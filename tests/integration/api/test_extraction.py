@@ -94,6 +94,7 @@ def boss(authenticator):
     return SimpleNamespace(headers=authenticator.headers_of("boss", admin=True), id=authenticator.identity("boss"))
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_is_started_becomes_a_job_and_its_facts_wait_until_they_are_accepted(storage, http, work, ann, boss):
     await talk(storage, *SAID, user=ann.id)
@@ -140,6 +141,7 @@ async def test_what_is_started_becomes_a_job_and_its_facts_wait_until_they_are_a
         assert (await http.delete(path, headers=ann.headers)).status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_session_that_is_ended_over_http_is_due(storage, http, services, ann, boss):
     await talk(storage, *SAID, user=ann.id, at=datetime.now(UTC))
@@ -150,6 +152,7 @@ async def test_a_session_that_is_ended_over_http_is_due(storage, http, services,
     assert (status["due"], status["sessions"], status["more"]) == ({"session_end": 1}, 1, False)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_status_tells_what_waits_and_who_works(storage, http, work, ann, boss):
     await talk(storage, *SAID, user=ann.id)
@@ -175,6 +178,7 @@ async def test_sessions_are_counted_page_by_page_and_not_without_end(storage, li
     assert (counts.sessions, counts.by_trigger, counts.more) == (4, {"inactivity": 4}, True)
 
 
+@pytest.mark.slow
 async def test_only_turns_from_a_time_on_are_taken_and_those_that_were_before_if_asked(storage, http, ann, boss):
     await talk(storage, *SAID, user=ann.id)
     await talk(storage, "I moved to Da Nang.", user=ann.id, thread="old", at=datetime.now(UTC) - timedelta(days=9))
@@ -188,6 +192,7 @@ async def test_only_turns_from_a_time_on_are_taken_and_those_that_were_before_if
     assert (await http.post(START, headers=boss.headers, json=whose)).json() == {"requests": 3}
 
 
+@pytest.mark.slow
 async def test_jobs_come_in_pages_newest_first(storage, http, boss):
     made = [(await storage.background.jobs.open("offline", "rules", lease_seconds=1)).job_key for _ in range(5)]
     seen, cursor = [], None
@@ -204,6 +209,7 @@ async def test_jobs_come_in_pages_newest_first(storage, http, boss):
     assert (running["state"], running["figures"], running["cost_usd"]) == ("submitting", {}, None)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_job_is_ended_and_what_was_dropped_is_tried_again(storage, http, work, provider, ann, boss):
     provider.is_done, provider.answer = False, lambda _: None
@@ -237,6 +243,7 @@ async def test_a_job_that_is_not_there_is_404(http, boss, method, path):
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
+@pytest.mark.slow
 async def test_an_administrator_starts_and_decides_for_anybody_and_nobody_else_does(
     storage, http, work, database, ann, bob, boss
 ):
@@ -261,6 +268,7 @@ async def test_an_administrator_starts_and_decides_for_anybody_and_nobody_else_d
     assert [record.text for record in await storage.memories.latest(ann.id)] == ["Likes tea"]
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -281,6 +289,7 @@ async def test_changes_that_cannot_be_are_refused_and_the_memory_waits(storage, 
     assert len((await http.get(PROPOSALS, headers=ann.headers)).json()["proposals"]) == 1
 
 
+@pytest.mark.slow
 async def test_a_cursor_of_somewhere_else_is_refused(http, ann, boss):
     for path, headers in ((JOBS, boss.headers), (PROPOSALS, ann.headers)):
         assert (await http.get(path, headers=headers, params={"cursor": "none of ours"})).status_code == 422
@@ -292,6 +301,7 @@ async def test_without_background_memory_there_are_no_routes_about_it(services, 
         assert (await client.post(START, headers=ann.headers, json={})).status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_failed_prompts_are_told_in_the_figures(storage, http, work, provider, ann, boss):
     provider.answer = lambda request: BatchResult(

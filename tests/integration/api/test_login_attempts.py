@@ -11,6 +11,7 @@ from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 
 
+@pytest.mark.slow
 async def test_two_processes_have_the_attempts_of_one(empty_database):
     limit = Limit("address 198.51.100.4", MOST)
     async with (

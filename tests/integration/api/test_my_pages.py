@@ -68,6 +68,7 @@ def mine(world):
     return mine
 
 
+@pytest.mark.slow
 async def test_one_sees_ones_own_with_dates_and_where_it_was_said(clerk):
     assert "The clerk keeps two parrots" in clerk.words
     assert f"{LONG_AGO:%Y-%m-%d}" in clerk.words
@@ -81,6 +82,7 @@ async def test_one_sees_ones_own_with_dates_and_where_it_was_said(clerk):
     assert clerk.page.url.query == b""
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_long_list_has_pages(world, clerk, mine):
     for number in range(25):
@@ -94,6 +96,7 @@ async def test_a_long_list_has_pages(world, clerk, mine):
     assert "parrots" in clerk.words
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_correction_takes_the_place_of_what_was_wrong(world, clerk, mine):
     old = world.kept["clerk"]
@@ -120,6 +123,7 @@ async def test_what_cant_be_kept_is_told_beside_its_field(world, clerk, mine, te
     assert [each.text for each in await mine()] == ["The clerk keeps two parrots"]
 
 
+@pytest.mark.slow
 async def test_one_memory_is_forgotten_after_a_question(world, clerk, mine):
     await clerk.get(f"{ME}/memories/{world.kept['clerk'].entry_id}/forget")
     assert len(await mine()) == 1
@@ -129,6 +133,7 @@ async def test_one_memory_is_forgotten_after_a_question(world, clerk, mine):
     assert len(await mine("boss")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_was_said_is_forgotten_by_ones_own_words_after_a_look(world, clerk, mine):
     await clerk.get(f"{ME}/forget")
@@ -142,6 +147,7 @@ async def test_what_was_said_is_forgotten_by_ones_own_words_after_a_look(world, 
     assert await mine() == []
 
 
+@pytest.mark.slow
 async def test_everything_is_forgotten_after_a_look_and_leaves_a_receipt(world, clerk, mine):
     await clerk.get(f"{ME}/forget")
     await clerk.send()
@@ -159,6 +165,7 @@ async def test_everything_is_forgotten_after_a_look_and_leaves_a_receipt(world, 
     assert len(await mine("boss")) == 1
 
 
+@pytest.mark.slow
 async def test_everything_is_taken_away_as_a_file(clerk):
     await clerk.get(f"{ME}/take-away")
     file = await clerk.get(f"{ME}/export")
@@ -167,6 +174,7 @@ async def test_everything_is_taken_away_as_a_file(clerk):
     assert "boss" not in file.text
 
 
+@pytest.mark.slow
 async def test_a_name_of_another_user_leads_nowhere(world, clerk, mine):
     """As `ownership_battery`: each address that names something is tried with what is somebody else's."""
     theirs = world.kept["boss"].entry_id
@@ -191,6 +199,7 @@ async def test_a_name_of_another_user_leads_nowhere(world, clerk, mine):
 PATHS = ["memories", "memories/{}/correct", "memories/{}/forget", "forget", "take-away", "export"]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("path", PATHS)
 async def test_without_a_session_every_page_leads_to_the_login(world, path):
     stranger = Web(world.app)
@@ -202,6 +211,7 @@ async def test_without_a_session_every_page_leads_to_the_login(world, path):
 FORMS = ["memories", "memories/{}/correct", "memories/{}/forget", "forget", "logout"]
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("path", FORMS)
 async def test_a_form_of_another_site_or_without_its_token_does_nothing(world, clerk, mine, path):
     address = f"{ME}/{path.format(world.kept['clerk'].entry_id)}"
@@ -252,6 +262,7 @@ async def test_signing_out_ends_it(clerk):
     assert answer.status_code == 303
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("asked", "heading"),
     [

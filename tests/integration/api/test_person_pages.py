@@ -57,6 +57,7 @@ async def admin(world):
         yield browser
 
 
+@pytest.mark.slow
 async def test_an_administrator_lands_on_people_and_follows_one_to_their_timeline(admin, world):
     assert admin.page.url.path == PEOPLE
     assert str(world.key) in admin.text
@@ -67,6 +68,7 @@ async def test_an_administrator_lands_on_people_and_follows_one_to_their_timelin
     assert "ann@example.com" not in admin.text
 
 
+@pytest.mark.slow
 async def test_all_that_is_known_by_a_key_works_by_it(admin, world):
     await admin.get(f"{PEOPLE}/{world.key}/memories")
     await admin.send(query="parrots")
@@ -95,6 +97,7 @@ async def test_to_export_or_erase_one_says_who_it_is(admin, world):
     assert (await admin.get(f"{PEOPLE}/{world.ann}/export")).status_code == 200
 
 
+@pytest.mark.slow
 async def test_a_name_stands_above_the_pages_of_whom_it_names_alone(admin, world):
     bob = world.storage.background.key_of("bob")
     await admin.get(f"{PEOPLE}/{world.key}/name")
@@ -105,6 +108,7 @@ async def test_a_name_stands_above_the_pages_of_whom_it_names_alone(admin, world
         assert ('<strong dir="auto">ann</strong>' in admin.text) is shown
 
 
+@pytest.mark.slow
 async def test_an_erasure_leaves_its_receipt_on_the_timeline(admin, world):
     await admin.get(f"{PEOPLE}/{world.ann}/erase")
     await admin.send(scope="all")
@@ -130,6 +134,7 @@ async def test_what_waits_and_jobs_are_found_on_the_timeline_alone_if_asked(admi
     assert "Ann keeps" not in admin.words
 
 
+@pytest.mark.slow
 async def test_a_long_timeline_has_pages(admin, world):
     await talk(world.storage, *(f"Turn number {n}" for n in range(60)), user=world.ann, thread="long", prefix="x")
     await admin.get(f"{PEOPLE}/{world.key}")
@@ -141,6 +146,7 @@ async def test_a_long_timeline_has_pages(admin, world):
     assert ">Newest</a>" in admin.text
 
 
+@pytest.mark.slow
 async def test_a_key_of_nobody_has_no_pages(admin):
     for path in ("", "/receipts/x", f"/receipts/{uuid4()}"):
         assert (await admin.get(f"{PEOPLE}/{uuid4()}{path}")).status_code == 404
@@ -155,6 +161,7 @@ async def pair(world, database):
     return older, newer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [CONFLICTS, PEOPLE + "/{}/conflicts"])
 async def test_a_conflict_is_seen_and_settled_by_name(admin, world, pair, path):
     await admin.get(path.format(world.key))

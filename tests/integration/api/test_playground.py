@@ -98,6 +98,7 @@ async def everything(storage):
         return repr([table async for table in readable_tables(connection, max_rows=1_000, max_chars=100_000)])
 
 
+@pytest.mark.slow
 async def test_who_speaks_sees_the_value_and_the_database_its_placeholder(browser, storage):
     await browser.say("I keep two parrots, and my e-mail is ann@example.com.")
     assert "my e-mail is ann@example.com . On disk I keep two parrots, and my e-mail is <EMAIL> ." in browser.part(
@@ -112,6 +113,7 @@ async def test_who_speaks_sees_the_value_and_the_database_its_placeholder(browse
     assert "ann@example.com" not in await everything(storage)
 
 
+@pytest.mark.slow
 async def test_the_gate_and_what_was_found_are_told_with_their_reasons(browser):
     await browser.say("I keep two African Grey parrots.")
     await browser.say("Which parrots do I keep?", fresh="1")
@@ -123,6 +125,7 @@ async def test_the_gate_and_what_was_found_are_told_with_their_reasons(browser):
     assert "Long-term memory is not needed , decided by thanks" in browser.part("unstored")
 
 
+@pytest.mark.slow
 async def test_what_a_tool_returns_is_shown_and_not_stored(browser, storage):
     await browser.say("/lookup_order order_id=A17")
     place = re.search(r"WAREHOUSE-\w+", browser.part("unstored"))[0]
@@ -131,6 +134,7 @@ async def test_what_a_tool_returns_is_shown_and_not_stored(browser, storage):
     assert place not in await everything(storage)
 
 
+@pytest.mark.slow
 async def test_what_came_since_the_last_message_is_new(browser):
     await browser.say("I keep two parrots.")
     await browser.say("Thanks!")
@@ -139,6 +143,7 @@ async def test_what_came_since_the_last_message_is_new(browser):
     assert "memory 1 text" in browser.part("stored")
 
 
+@pytest.mark.slow
 async def test_a_turn_is_followed_to_its_end(browser):
     await browser.post(text="I keep two parrots.")
     events = await browser.follow()
@@ -148,6 +153,7 @@ async def test_a_turn_is_followed_to_its_end(browser):
     assert (await browser.follow())[-1] == ("over", "null")
 
 
+@pytest.mark.slow
 async def test_another_browser_is_somebody_else_and_sees_nothing(browser, make_browser):
     await browser.say("I keep two parrots, and my e-mail is ann@example.com.")
     other = make_browser()
@@ -159,6 +165,7 @@ async def test_another_browser_is_somebody_else_and_sees_nothing(browser, make_b
     assert "ann@example.com" not in re.sub("<form.*?</form>", "", other.page, flags=re.DOTALL)
 
 
+@pytest.mark.slow
 async def test_people_of_one_browser_are_kept_apart(browser):
     await browser.say("I keep two parrots.")
     await browser.post("/person", person="vera")
@@ -168,6 +175,7 @@ async def test_people_of_one_browser_are_kept_apart(browser):
     assert "I keep two parrots" in browser.part("talk")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["vi", "ru", "zh"])
 async def test_the_page_is_there_in_the_language_that_is_asked_for(browser, make_browser, language):
     other = make_browser()
@@ -180,6 +188,7 @@ async def test_the_page_is_there_in_the_language_that_is_asked_for(browser, make
     assert "Never stored" in browser.page
 
 
+@pytest.mark.slow
 async def test_a_refusal_is_shown_in_its_own_words(browser):
     await browser.say("x" * 501)
     assert "raise DISCREET_MAX_INPUT_CHARS" in browser.part("talk")
@@ -187,6 +196,7 @@ async def test_a_refusal_is_shown_in_its_own_words(browser):
     assert "Write something first." in browser.page
 
 
+@pytest.mark.slow
 async def test_one_turn_at_a_time_until_a_new_conversation_begins(browser, monkeypatch):
     async def waiting(_state):
         await asyncio.Event().wait()
@@ -218,6 +228,7 @@ async def test_a_database_that_is_away_is_told_and_the_page_goes_on(make_service
     assert "The database is away." in browser.part("talk")
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize(
     ("address", "headers"),
     [

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings(
 HERE = "http://testserver"
 
 FEW, MANY = 8, 100
-"""Examples of each operation and kind of data: the few are always the same and take some twenty seconds in all."""
+"""Examples of each operation and kind of data: the few are always the same and take some seconds in all."""
 
 OPERATIONS = [
     "POST /memory/store",
@@ -168,6 +168,7 @@ def send(app):
         yield lambda **request: runner.run(sent(requests.Request(**request).prepare()))
 
 
+@pytest.mark.fast_cases(6)
 @pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from discreet.api.stored_openapi import stored_openapi
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -17,6 +19,7 @@ sys.stdout.write(made())
 """
 
 
+@pytest.mark.slow
 def test_it_is_what_the_application_would_say(tmp_path):
     environment = {"DISCREET_DATA_DIR": str(tmp_path), "PATH": ""}
     made = subprocess.run(
@@ -37,6 +40,7 @@ def test_generated_clients_get_methods_with_names_and_answers_with_all_fields():
         assert set(schema["required"]) == set(schema["properties"]), answer
 
 
+@pytest.mark.slow
 def test_a_server_that_adds_routes_does_not_make_it_anew(tmp_path):
     """LangGraph's adds its own ones to the application and asks for the document then."""
     program = """

@@ -55,6 +55,7 @@ RETRIED_CALLS = Program((Stage("calls", count=2),), (Op("say", fails=7), Op("go_
 """Of two calls that end the turn one is made again."""
 
 
+@pytest.mark.slow
 @some(40)
 @given(program=programs)
 @example(program=UNANSWERED)
@@ -73,6 +74,7 @@ def test_many_random_programs_do_what_they_do_over_the_stock_saver(program):
     play_in_memory(program)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 def test_random_programs_do_the_same_over_postgres(empty_database):
     with open_postgres(empty_database) as play:

@@ -73,12 +73,14 @@ def killed():
     return Killed()
 
 
+@pytest.mark.slow
 async def test_before_a_node_is_done_it_begins_anew_with_its_real_words(killed):
     await killed.begin("1", hangs_in="answer")
     assert await killed.run("1") == [SAID, "answer 1"]
     assert killed.heard == [SAID, SAID]
 
 
+@pytest.mark.slow
 async def test_so_it_does_behind_earlier_runs(killed):
     await killed.run("1", "hello")
     await killed.begin("2", hangs_in="answer")
@@ -86,6 +88,7 @@ async def test_so_it_does_behind_earlier_runs(killed):
     assert [said[0], *said[2:]] == ["hello", SAID, "answer 3"]
 
 
+@pytest.mark.slow
 async def test_when_a_node_is_done_it_is_not_done_again(killed):
     await killed.begin("1", hangs_in="after")
     assert (await killed.run("1"))[1:] == ["answer 1"]
@@ -97,6 +100,7 @@ async def test_another_run_is_a_turn_of_its_own(killed):
     assert len(await killed.run("2")) == 4
 
 
+@pytest.mark.slow
 async def test_the_template_takes_a_message_that_is_in_its_state_already(monkeypatch):
     killed = KilledTemplate(monkeypatch)
     await killed.run("1", "I keep two parrots.")

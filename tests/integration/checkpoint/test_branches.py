@@ -51,6 +51,7 @@ async def texts(graph: Any) -> list[str]:
     return [message.text for message in (await graph.aget_state(THREAD)).values["messages"]]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 @pytest.mark.parametrize("other", ["here", "there", "stock"])
 @pytest.mark.parametrize("change", CHANGES)
@@ -62,6 +63,7 @@ async def test_a_branch_has_the_turn_that_it_begins_with_though_an_update_came_a
     assert await texts(graphs["there"]) == ["one", "answer 1", "two", "answer 2"]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("first", ["here", "stock"])
 @pytest.mark.parametrize("second", ["here", "there", "stock"])
 @pytest.mark.parametrize("brancher", ["here", "there"])
@@ -100,6 +102,7 @@ async def test_an_update_of_an_older_turn_has_its_answer(graphs):
     assert (await texts(graphs["there"]))[:2] == ["one", "answer 1"]
 
 
+@pytest.mark.slow
 async def test_several_turns_within_one_node_of_another_graph_are_turns(graphs):
     """They share the run control of the graph around them."""
 

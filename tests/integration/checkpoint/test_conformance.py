@@ -107,6 +107,7 @@ async def report(name: str, opened: AbstractAsyncContextManager[BaseCheckpointSa
         return await validate(factory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("over", [in_memory, over_sqlite, over_postgres], ids=lambda over: over.__name__)
 async def test_every_capability_conforms(over, kind, request):

@@ -76,6 +76,7 @@ async def talk(build: Any, given: Any, durability: str, inner: Any = None) -> li
     return [m.text for m in (await build(RedactingSaver(inner)).aget_state(THREAD)).values["messages"]]
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.parametrize("durability", ["sync", "async"])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("node", [add_context, put_context_first, change_in_place], ids=lambda node: node.__name__)

@@ -152,6 +152,7 @@ def two_processes(database):
     return lambda **options: RedactingSaver.from_conn_string(database, keys=keys, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_another_process_forks_a_turn_that_is_kept_for_it(two_processes, database, on_disk):
     runs: list[str] = []

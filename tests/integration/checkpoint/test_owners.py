@@ -83,6 +83,7 @@ async def saver(database):
 SAID = {"messages": [("user", "Hi")]}
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("config", "context", "owner"),
     [

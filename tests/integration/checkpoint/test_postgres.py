@@ -94,6 +94,7 @@ async def test_a_shared_pool_stays_open(agent, database):
             assert await (await connection.execute("SELECT 1 FROM checkpoints")).fetchone()
 
 
+@pytest.mark.slow
 def test_the_sync_twin_serves_threads_at_once(agent, database):
     with RedactingSyncSaver.from_conn_string(database) as made:
         made.setup()

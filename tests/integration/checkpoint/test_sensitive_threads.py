@@ -83,6 +83,7 @@ async def test_what_another_saver_has_stored_under_such_an_id_can_be_read_and_de
         assert said(await graph.aget_state({"configurable": {"thread_id": "of-our-own"}})) == ["Hello", "Hi."]
 
 
+@pytest.mark.slow
 async def test_a_digest_stands_for_it_in_every_call(database, policy_of_ids):
     policy_of_ids("hash")
     async with RedactingSaver.from_conn_string(database) as saver:

@@ -61,6 +61,7 @@ def graph(saver: Any, said: list[BaseMessage], seen: list[str]) -> Any:
     return builder.compile(checkpointer=saver)
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 async def test_turns_of_a_stock_saver_and_of_ours_are_one_conversation(empty_database, shape, durability):
@@ -126,6 +127,7 @@ async def test_with_the_guard_a_thread_is_stored_by_row_and_a_stock_saver_refuse
             await graph(stock, tools, seen).ainvoke({"messages": [HumanMessage("four")]}, THREAD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 async def test_a_stock_thread_of_delta_channels_goes_on(empty_database, durability):
     seen: list[str] = []

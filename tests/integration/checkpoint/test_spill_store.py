@@ -201,6 +201,7 @@ async def test_each_save_deletes_some_expired_rows(spill, execute):
     assert execute("SELECT thread_id FROM checkpoint_spill") == [("1",)]
 
 
+@pytest.mark.slow
 async def test_expired_rows_are_found_by_an_index(spill, execute):
     execute(EXPIRED, 20_000)
     execute("UPDATE checkpoint_spill SET expires_at = now() + interval '1 hour' WHERE thread_id > 'old2'")
@@ -257,6 +258,7 @@ def hidden_from(caplog, keys, *planted):
         assert secret not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", ["async", "sync"])
 async def test_a_database_that_is_not_there_is_named_as_such(keys, caplog, face, token):
     options = {"min_size": 0, "max_size": 1, "timeout": 0.2, "open": False}
@@ -284,6 +286,7 @@ async def test_work_that_the_database_refuses_is_not_called_an_outage(empty_data
     assert "SQLSTATE 42P01" in str(caught.value)
 
 
+@pytest.mark.slow
 async def test_a_turn_shows_in_no_row_and_no_file_of_the_server(spill, execute, keys, on_disk, token):
     thread_id = f"thread{token}"
     await spill.save(thread_id, Spilled.now("head", f"raw{token}".encode() * 1_000))
@@ -299,6 +302,7 @@ async def test_a_turn_shows_in_no_row_and_no_file_of_the_server(spill, execute, 
     assert on_disk(**words, **{"key in hex": secret.hex()}) == {"thread"}
 
 
+@pytest.mark.slow
 async def test_a_paused_graph_is_resumed_from_the_database_and_never_shows_in_it(
     agent, spill, execute, on_disk, monkeypatch
 ):

@@ -32,6 +32,7 @@ def ends(alive):
     return wait
 
 
+@pytest.mark.slow
 @BOTH
 def test_the_server_stops_when_its_last_client_is_killed(data_dir, version, start_client, postmaster, ends):
     client = start_client(data_dir, version)
@@ -42,6 +43,7 @@ def test_the_server_stops_when_its_last_client_is_killed(data_dir, version, star
         assert postmaster(dsn) != server
 
 
+@pytest.mark.slow
 def test_a_killed_client_does_not_take_the_server_from_others(data_dir, start_client, postmaster, alive):
     client = start_client(data_dir)
     client.dsn()
@@ -53,6 +55,7 @@ def test_a_killed_client_does_not_take_the_server_from_others(data_dir, start_cl
     assert not alive(server)
 
 
+@pytest.mark.slow
 def test_a_client_killed_during_the_very_first_start_is_no_obstacle(tmp_path, start_client, ask):
     client = start_client(tmp_path / "data")
     folder = tmp_path / "data" / "postgres-18"
@@ -66,6 +69,7 @@ def test_a_client_killed_during_the_very_first_start_is_no_obstacle(tmp_path, st
     assert not list(folder.glob("new-*"))
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_killed_server_is_restarted_by_the_next_client_under_the_same_dsn(data_dir, version, postmaster, ends, ask):
     with lease_server(data_dir, version=version) as dsn:
@@ -80,6 +84,7 @@ def test_a_killed_server_is_restarted_by_the_next_client_under_the_same_dsn(data
             assert postmaster(dsn) != server
 
 
+@pytest.mark.slow
 def test_a_client_may_leave_after_its_server_was_killed(data_dir, postmaster, ends, ask):
     with lease_server(data_dir) as dsn:
         server = postmaster(dsn)
@@ -90,6 +95,7 @@ def test_a_client_may_leave_after_its_server_was_killed(data_dir, postmaster, en
         assert ask(dsn, "SELECT answer FROM kept") == 42
 
 
+@pytest.mark.slow
 def test_a_server_that_lost_its_supervisor_is_adopted_and_stops_with_the_last_lease(data_dir, postmaster, ends, alive):
     with lease_server(data_dir) as dsn:
         server = postmaster(dsn)
@@ -102,6 +108,7 @@ def test_a_server_that_lost_its_supervisor_is_adopted_and_stops_with_the_last_le
     assert not alive(server)
 
 
+@pytest.mark.slow
 def test_the_last_lease_stops_a_server_that_lost_its_supervisor(data_dir, postmaster, ends, alive):
     with lease_server(data_dir) as dsn:
         server = postmaster(dsn)
@@ -111,6 +118,7 @@ def test_the_last_lease_stops_a_server_that_lost_its_supervisor(data_dir, postma
     assert not alive(server)
 
 
+@pytest.mark.slow
 def test_an_orphan_of_killed_client_and_supervisor_is_adopted(data_dir, start_client, postmaster, ends, alive):
     client = start_client(data_dir)
     server = postmaster(client.dsn())
@@ -123,6 +131,7 @@ def test_an_orphan_of_killed_client_and_supervisor_is_adopted(data_dir, start_cl
     assert not alive(server)
 
 
+@pytest.mark.slow
 def test_client_supervisor_and_server_killed_together_lose_nothing(data_dir, start_client, postmaster, ends, ask):
     client = start_client(data_dir)
     server = postmaster(client.dsn())
@@ -134,6 +143,7 @@ def test_client_supervisor_and_server_killed_together_lose_nothing(data_dir, sta
         assert ask(dsn, "SELECT answer FROM kept") == 42
 
 
+@pytest.mark.slow
 def test_a_terminated_supervisor_stops_its_server_in_order(data_dir, postmaster, ends):
     with lease_server(data_dir) as dsn:
         server = postmaster(dsn)
@@ -142,6 +152,7 @@ def test_a_terminated_supervisor_stops_its_server_in_order(data_dir, postmaster,
     assert "database system is shut down" in (data_dir / "postgres-18" / "server.log").read_text()
 
 
+@pytest.mark.fast_cases(1)
 @BOTH
 @pytest.mark.parametrize("left_behind", ["", "1", "pid of a living process"])
 def test_a_useless_pid_file_is_no_obstacle(data_dir, version, left_behind, ask):
@@ -156,6 +167,7 @@ def test_a_useless_pid_file_is_no_obstacle(data_dir, version, left_behind, ask):
         stranger.kill()
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_server_that_somebody_started_by_hand_is_left_alone(data_dir, version):
     folder = data_dir / f"postgres-{version}"

@@ -22,6 +22,7 @@ def socket_folder(dsn):
     return Path(parse_qs(urlsplit(dsn).query)["host"][0])
 
 
+@pytest.mark.fast_cases(1)
 @BOTH
 def test_a_first_start_gives_a_database_with_pgvector(tmp_path, version, ask):
     with lease_server(tmp_path / "data", version=version) as dsn:
@@ -42,6 +43,7 @@ def test_the_documented_example_runs(data_dir):
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=printed.append).failed == 0, printed
 
 
+@pytest.mark.slow
 @BOTH
 def test_what_was_written_is_there_after_a_restart(data_dir, version, ask):
     for _ in range(2):
@@ -49,6 +51,7 @@ def test_what_was_written_is_there_after_a_restart(data_dir, version, ask):
             assert ask(dsn, "SELECT answer FROM kept") == 42
 
 
+@pytest.mark.slow
 def test_versions_live_side_by_side_in_one_folder(data_dir, made_folder, ask):
     subprocess.run(["cp", "-a", made_folder(16) / "postgres-16", data_dir], check=True)
     with lease_server(data_dir, version=16) as old, lease_server(data_dir, version=18) as new:
@@ -56,6 +59,7 @@ def test_versions_live_side_by_side_in_one_folder(data_dir, made_folder, ask):
         assert ask(new, "SELECT answer FROM kept") == 42
 
 
+@pytest.mark.slow
 def test_leases_of_one_process_share_the_server_and_the_last_one_stops_it(data_dir, postmaster, alive):
     with lease_server(data_dir) as dsn:
         server = postmaster(dsn)
@@ -65,6 +69,7 @@ def test_leases_of_one_process_share_the_server_and_the_last_one_stops_it(data_d
     assert not alive(server)
 
 
+@pytest.mark.slow
 def test_threads_that_come_at_once_get_one_server(data_dir, postmaster, alive):
     together = threading.Barrier(4)
 
@@ -81,6 +86,7 @@ def test_threads_that_come_at_once_get_one_server(data_dir, postmaster, alive):
     assert not alive(servers.pop())
 
 
+@pytest.mark.slow
 def test_processes_that_come_at_once_get_one_server(data_dir, start_client, postmaster, alive):
     clients = [start_client(data_dir) for _ in range(3)]
     dsns = {client.dsn() for client in clients}
@@ -92,6 +98,7 @@ def test_processes_that_come_at_once_get_one_server(data_dir, start_client, post
     assert not alive(server)
 
 
+@pytest.mark.slow
 def test_processes_that_make_the_folder_at_once_get_one_cluster(tmp_path, start_client):
     clients = [start_client(tmp_path / "a" / "data") for _ in range(3)]
     assert len({client.dsn() for client in clients}) == 1
@@ -99,6 +106,7 @@ def test_processes_that_make_the_folder_at_once_get_one_cluster(tmp_path, start_
     assert [path.name for path in (tmp_path / "a" / "data").iterdir()] == ["postgres-18"]
 
 
+@pytest.mark.slow
 def test_a_new_client_waits_for_a_server_that_is_just_stopping(data_dir, ask):
     with ThreadPoolExecutor(4) as pool:
 
@@ -109,6 +117,7 @@ def test_a_new_client_waits_for_a_server_that_is_just_stopping(data_dir, ask):
         assert list(pool.map(use, range(12))) == [42] * 12
 
 
+@pytest.mark.slow
 def test_nothing_is_left_running_or_lying_about_after_the_last_lease(data_dir, postmaster, alive):
     with lease_server(data_dir) as dsn:
         server = postmaster(dsn)
@@ -132,6 +141,7 @@ def test_an_error_in_the_block_ends_the_lease_and_passes(data_dir, postmaster, a
     assert not alive(servers.pop())
 
 
+@pytest.mark.fast_cases(1)
 @BOTH
 @pytest.mark.parametrize("name", ["with a space", 'quote\'d $(name) "x"', "long" * 50])
 def test_any_folder_name_will_do(data_dir, version, name, ask):
@@ -141,6 +151,7 @@ def test_any_folder_name_will_do(data_dir, version, name, ask):
         assert ask(dsn, "SELECT answer FROM kept") == 42
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_first_start_copes_with_spaces_and_length(tmp_path, version, ask):
     with lease_server(tmp_path / ("a b'" * 50) / "data", version=version) as dsn:
@@ -155,12 +166,14 @@ def test_folders_around_the_data_keep_their_modes_and_owners(data_dir):
     assert before == [(folder.stat().st_mode, folder.stat().st_uid) for folder in data_dir.parents]
 
 
+@pytest.mark.slow
 def test_folders_that_are_made_are_private(tmp_path):
     with lease_server(tmp_path / "a" / "data"):
         made = [tmp_path / "a", *(tmp_path / "a").rglob("*")]
         assert not [path for path in made if not path.is_symlink() and path.stat().st_mode & 0o077]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["data", "long" * 50])
 def test_the_socket_lies_in_a_private_folder_of_the_servers_user(data_dir, name, postmaster):
     odd = data_dir.rename(data_dir.with_name(name))
@@ -180,6 +193,7 @@ def test_nobody_gets_in_without_the_password(data_dir, secret):
             psycopg.connect(f"postgresql://{user}{secret}@{rest.partition('@')[2]}")
 
 
+@pytest.mark.slow
 @BOTH
 def test_the_log_holds_nothing_that_people_wrote(data_dir, version):
     with lease_server(data_dir, version=version) as dsn:
@@ -202,6 +216,7 @@ def test_the_log_holds_nothing_that_people_wrote(data_dir, version):
     assert "marker" not in log
 
 
+@pytest.mark.slow
 @BOTH
 def test_settings_are_in_the_file_and_keep_data_safe(data_dir, version):
     wanted = {
@@ -224,6 +239,7 @@ def test_settings_are_in_the_file_and_keep_data_safe(data_dir, version):
             assert connection.execute("SELECT current_setting(%s)", [name]).fetchone() == ("on",)
 
 
+@pytest.mark.slow
 def test_variables_of_the_caller_do_not_steer_the_server(data_dir, monkeypatch, ask):
     monkeypatch.setenv("PGPORT", "1")
     monkeypatch.setenv("PGDATA", "/nowhere")
@@ -241,6 +257,7 @@ def test_a_log_that_has_grown_large_starts_anew(data_dir):
         assert log.stat().st_size < 10_000
 
 
+@pytest.mark.slow
 def test_the_package_with_the_binaries_is_never_imported_and_nothing_is_printed(data_dir, start_client):
     client = start_client(data_dir)
     assert client.dsn()
@@ -252,6 +269,7 @@ def test_the_package_with_the_binaries_is_never_imported_and_nothing_is_printed(
     subprocess.run([sys.executable, "-W", "error", "-c", loaded], check=True)
 
 
+@pytest.mark.slow
 def test_a_forked_child_keeps_the_server_until_it_ends(data_dir, postmaster, ask):
     script = (
         "import os, sys, time; from pathlib import Path; from discreet.storage.embedded import lease_server\n"

@@ -48,6 +48,7 @@ def opened(data_dir, version):
     return open_storage(settings=settings, embeddings=StubEmbeddings(dims=64))
 
 
+@pytest.mark.slow
 async def test_everything_is_taken_along(data_dir, ask):
     async with opened(data_dir, 16) as storage:
         stored = [MemoryRecord(text=f"Keeps {count} parrots") for count in range(300)]
@@ -87,6 +88,7 @@ async def test_everything_is_taken_along(data_dir, ask):
     assert run(data_dir) == (None, [])
 
 
+@pytest.mark.slow
 def test_the_backup_can_be_used_again(data_dir, tmp_path, ask):
     backup, _ = run(data_dir)
     backup.rename(tmp_path / "postgres-16")
@@ -94,6 +96,7 @@ def test_the_backup_can_be_used_again(data_dir, tmp_path, ask):
         assert ask(dsn, QUERY) == 42
 
 
+@pytest.mark.slow
 def test_a_server_in_use_is_left_alone(data_dir, start_client, ask):
     client = start_client(data_dir, 16)
     dsn = client.dsn()
@@ -104,6 +107,7 @@ def test_a_server_in_use_is_left_alone(data_dir, start_client, ask):
     assert run(data_dir)[0]
 
 
+@pytest.mark.slow
 def test_wherever_it_is_killed_the_old_data_is_used_and_the_next_attempt_works(data_dir, ask):
     for lines in range(1, 6):
         with ScriptProcess(SCRIPT, data_dir) as process:
@@ -137,6 +141,7 @@ def interrupted(data_dir, monkeypatch):
     return data_dir
 
 
+@pytest.mark.slow
 def test_a_copy_in_place_is_used_and_its_original_put_away_later(interrupted, ask):
     with lease_server(interrupted) as dsn, psycopg.connect(dsn) as connection:
         connection.execute("UPDATE kept SET answer = 43")
@@ -147,6 +152,7 @@ def test_a_copy_in_place_is_used_and_its_original_put_away_later(interrupted, as
     assert not (interrupted / "postgres-16").exists()
 
 
+@pytest.mark.slow
 def test_an_original_that_was_used_again_is_not_put_away(interrupted, ask):
     with lease_server(interrupted, version=16) as dsn, psycopg.connect(dsn) as connection:
         connection.execute("UPDATE kept SET answer = 43")
@@ -158,6 +164,7 @@ def test_an_original_that_was_used_again_is_not_put_away(interrupted, ask):
         assert ask(dsn, QUERY) == 43
 
 
+@pytest.mark.slow
 def test_a_copy_that_lacks_rows_is_not_used(data_dir, monkeypatch, ask):
     def lossy(*arguments):
         copy_server(*arguments)
@@ -172,6 +179,7 @@ def test_a_copy_that_lacks_rows_is_not_used(data_dir, monkeypatch, ask):
         assert ask(dsn, QUERY) == 42
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_is_named_and_no_row_is_shown(data_dir, ask):
     with lease_server(data_dir, version=16) as dsn, psycopg.connect(dsn) as connection:
         # The copy of such a row is refused: in an empty database the function finds no other.
@@ -194,6 +202,7 @@ def test_versions_that_are_not_there(data_dir):
     assert run(data_dir / "nothing") == (None, [])
 
 
+@pytest.mark.slow
 def test_the_command_says_where_the_old_data_is(data_dir, monkeypatch):
     monkeypatch.setenv("DISCREET_DATA_DIR", str(data_dir))
     monkeypatch.setenv("DISCREET_POSTGRES_VERSION", "16")
@@ -206,6 +215,7 @@ def test_the_command_says_where_the_old_data_is(data_dir, monkeypatch):
     assert "nothing to upgrade" in again.stdout
 
 
+@pytest.mark.slow
 def test_files_of_both_are_of_their_owner_alone(data_dir):
     run(data_dir)
     found = subprocess.run(["find", data_dir, "-perm", "/077", "!", "-type", "l"], capture_output=True, check=True)

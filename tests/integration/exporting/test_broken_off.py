@@ -58,6 +58,7 @@ def told(records):
     return Counter(record.model_dump_json() for record in records if not isinstance(record, AuditRow))
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("stop", range(1, 16, 2))
 async def test_a_folder_goes_on_where_it_was_broken_off(storage, tmp_path, monkeypatch, stop):
     monkeypatch.setattr(exporter, "PAGE", 1)
@@ -89,6 +90,7 @@ async def test_a_folder_goes_on_where_it_was_broken_off(storage, tmp_path, monke
         await export_to_folder(tmp_path / "half", begin(storage, "ann", **named), resume=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [0, 1, 30, 200])
 async def test_a_stream_goes_on_after_any_of_its_marks(storage, tmp_path, monkeypatch, cut):
     monkeypatch.setattr(exporter, "PAGE", 1)
@@ -113,6 +115,7 @@ async def test_a_stream_goes_on_after_any_of_its_marks(storage, tmp_path, monkey
         next(read_export(tmp_path / "parts.ndjson"))
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("token", ["", "x", "W10=", "WyJ4Il0=", "WyJtZW1vcmllcyIsIngiXQ==", "WyJtZW1vcmllcyIsMV0="])
 async def test_a_mark_that_is_none_is_refused(storage, token):
     with pytest.raises(ExportError):
@@ -124,6 +127,7 @@ def test_a_mark_is_its_token():
         assert Mark.of(mark.token) == mark
 
 
+@pytest.mark.slow
 async def test_a_lost_key_costs_its_own_rows(database, tmp_path):
     old, new = make_key(), make_key()
     async with open_storage(database, embeddings=StubEmbeddings(dims=64), keys=Keyring([old])) as storage:
@@ -167,6 +171,7 @@ async def test_of_50_000_memories_few_are_in_ram(storage, database, tmp_path):
     assert peak_of_reading < 20_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.own_database("plans follow the statistics that earlier tests left")
 @pytest.mark.one_server("reads plans, which are the nodes'")
 async def test_a_page_reads_its_rows_and_no_others(storage, database):
@@ -230,6 +235,7 @@ def size(folder):
     return file.stat().st_size if file.exists() else 0
 
 
+@pytest.mark.slow
 async def test_the_audit_trail_says_that_it_begins_and_what_was_handed_out(storage, tmp_path):
     await live(storage, "ann", "zanzibarine", namespace=("notes", "ann"))
     audited = replace(storage, audit=PostgresAuditLog(storage.pool, keys=storage.background.keys))

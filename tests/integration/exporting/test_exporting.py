@@ -34,6 +34,7 @@ async def two(storage):
 EMPTY = {"setting_changes", "unreadable"}
 
 
+@pytest.mark.slow
 async def test_all_kinds_of_a_person_and_nothing_of_anybody_else(storage, two, tmp_path):
     manifest = await export_to_folder(tmp_path / "ann", begin(storage, ANN))
     assert {part.kind for part in manifest.parts if not part.rows} == EMPTY
@@ -47,6 +48,7 @@ async def test_all_kinds_of_a_person_and_nothing_of_anybody_else(storage, two, t
     assert not manifest.erased_meanwhile
 
 
+@pytest.mark.slow
 async def test_records_have_what_was_stored(storage, two, tmp_path):
     older, newer = two
     await export_to_folder(tmp_path / "ann", begin(storage, ANN, vectors=True))
@@ -89,6 +91,7 @@ async def test_records_have_what_was_stored(storage, two, tmp_path):
     ]
 
 
+@pytest.mark.slow
 async def test_a_stream_and_a_folder_have_the_same_checksums(storage, two, tmp_path):
     folder = await export_to_folder(tmp_path / "ann", begin(storage, ANN))
     await stream_to(tmp_path / "ann.ndjson", begin(storage, ANN))
@@ -104,6 +107,7 @@ async def test_a_stream_and_a_folder_have_the_same_checksums(storage, two, tmp_p
     assert set(kinds) <= {*KINDS, "header", "mark", "manifest"}
 
 
+@pytest.mark.slow
 async def test_namespaces_of_the_library_are_theirs_who_are_named(storage, tmp_path):
     await storage.memories.save("ann", [MemoryRecord(text="Likes tea")])
     await storage.store.aput(("notes", "ann"), "1", {"text": "hers"})
@@ -121,6 +125,7 @@ async def test_of_a_stranger_there_is_nothing(storage, tmp_path):
     assert sum(part.rows for part in manifest.parts if part.kind != "audit") == 0
 
 
+@pytest.mark.slow
 async def test_nothing_is_read_of_what_was_changed(storage, two, tmp_path):
     await export_to_folder(tmp_path / "ann", begin(storage, ANN))
     file = tmp_path / "ann" / "turns.jsonl"
@@ -143,6 +148,7 @@ def without(parts):
     yield []
 
 
+@pytest.mark.slow
 async def test_a_manifest_names_every_kind_once(storage, two, tmp_path):
     folder = tmp_path / "ann"
     await export_to_folder(folder, begin(storage, ANN))
@@ -157,6 +163,7 @@ async def test_a_manifest_names_every_kind_once(storage, two, tmp_path):
     assert list(read_export(folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [str, Path], ids=["str", "Path"])
 async def test_a_path_may_be_a_text(storage, two, tmp_path, make):
     folder = make(tmp_path / "ann")
@@ -178,6 +185,7 @@ def test_a_path_where_nothing_can_be_read_is_told(tmp_path, make, name):
         read_manifest(path)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_an_erasure_meanwhile_is_told(storage, two, tmp_path):
     export = begin(storage, ANN)
@@ -192,6 +200,7 @@ async def test_an_erasure_meanwhile_is_told(storage, two, tmp_path):
     assert read_manifest(tmp_path / "ann.ndjson").erased_meanwhile
 
 
+@pytest.mark.slow
 async def test_a_redis_has_the_rounds(database, redis_url, keys, tmp_path):
     from discreet.rights.exporting.format import RoundRow
     from discreet.settings import Settings

@@ -77,6 +77,7 @@ def asked_for(schema, strategy):
     return ScriptedChatModel(responses=[AIMessage("", tool_calls=[{"name": name, "args": args, "id": "c1"}])])
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])
 @pytest.mark.parametrize("schema", [Contact, Address, JSON_SCHEMA], ids=["pydantic", "dataclass", "json"])
 @pytest.mark.parametrize("face", ["async", "blocking"])
@@ -158,6 +159,7 @@ DECISIONS = [
 ]
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("house", HOUSES, ids="-".join)
 @pytest.mark.parametrize("decided", DECISIONS, ids=[decision["type"] for decision, _ in DECISIONS])
 def test_who_approves_sees_real_values_and_no_checkpoint_has_them(send, sent, saver, house, decided):

@@ -56,6 +56,7 @@ def session(dsn):
     return row(dsn, "SELECT locale, intent, sealed_intent FROM discreet.session_record")
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize(
     ("said", "locale", "intent"),
     [
@@ -74,6 +75,7 @@ async def test_a_turn_with_the_offline_model_is_annotated(storage, said, locale,
     assert kept.is_emergency
 
 
+@pytest.mark.slow
 async def test_a_session_keeps_its_intent_until_a_summary_tells_one_and_follows_the_language(storage):
     graph = graph_of(storage, chat_model="offline")
     await say(graph, "I would like to plan a trip to Hue")
@@ -116,6 +118,7 @@ async def test_turns_facts_and_summaries_tell_which_model_wrote_them_to_which_in
     }
 
 
+@pytest.mark.slow
 async def test_the_memory_of_a_summary_tells_which_model_wrote_it(storage):
     writer = ScriptedChatModel(responses=[AIMessage("They keep parrots.", response_metadata=VERSION)])
     provider = ChatModelSummaryProvider(writer)
@@ -163,6 +166,7 @@ class Wrong:
         return Annotation(locale="the English language", is_emergency=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("annotator", "cause"), [(Slow(), "TimeoutError"), (Broken(), "LookupError"), (Wrong(), "InvalidRecordError")]
 )
@@ -176,6 +180,7 @@ async def test_an_annotator_that_fails_or_takes_long_costs_its_annotations(stora
     assert "ann@example.com" not in caplog.text
 
 
+@pytest.mark.slow
 async def test_an_annotator_of_ones_own_is_asked_with_redacted_texts(storage):
     annotator = FixedAnnotator(Annotation(locale="pt-BR", intent="write to ann@example.com", is_emergency=True))
     await say(graph_of(storage, chat_model="offline", annotator=annotator), "Write to ann@example.com")
@@ -201,6 +206,7 @@ def call(number):
     return AIMessage("", tool_calls=[{"name": "again", "args": {}, "id": f"c{number}"}])
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize(
     ("responses", "config", "hit"),
     [

@@ -80,12 +80,14 @@ async def ask(runner, text=SAID):
     return state["messages"][-1].text
 
 
+@pytest.mark.slow
 async def test_with_all_of_it_up_memories_are_found(open_runner, database):
     async with open_runner(database) as (runner, model):
         assert await ask(runner) == f"Noted: {SAID}"
         assert "African Grey" in model.prompts[0][0].text
 
 
+@pytest.mark.slow
 async def test_the_database_is_down(open_runner, migrated_relay, caplog, lost):
     async with open_runner(migrated_relay.dsn, pool_size=2) as (runner, model):
         await ask(runner, "I remember everything")
@@ -109,6 +111,7 @@ async def test_the_embedding_is_down(open_runner, database, embeddings, caplog, 
     assert EMAIL not in caplog.text
 
 
+@pytest.mark.slow
 async def test_redis_is_down(open_runner, database, caplog, lost):
     nowhere = {"redis_url": "redis://127.0.0.1:1/0"}
     async with open_runner(database, **nowhere) as (runner, model):

@@ -32,6 +32,7 @@ async def count(storage, user):
     return len(await storage.memories.latest(user, filters=FACTS))
 
 
+@pytest.mark.slow
 async def test_a_caller_has_their_own_turns_worked_on(storage, graph):
     await talk(storage, *SAID)
     await talk(storage, *SAID, user="bob", thread="another")
@@ -40,6 +41,7 @@ async def test_a_caller_has_their_own_turns_worked_on(storage, graph):
     assert (await count(storage, "ann"), await count(storage, "bob")) == (2, 0)
 
 
+@pytest.mark.slow
 async def test_a_cron_works_on_everybody_who_is_due(storage, graph):
     await talk(storage, *SAID)
     await talk(storage, *SAID, user="bob", thread="another")

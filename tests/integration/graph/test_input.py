@@ -39,7 +39,9 @@ REFUSED = {
 
 
 @pytest.fixture(params=["memory", "redacting", "postgres", "redacting_postgres"])
-async def saver(request, database):
+async def saver(request):
+    # LangGraph's own tables are not those that `discreet migrate` makes.
+    database = request.getfixturevalue("empty_database" if request.param == "postgres" else "database")
     async with opened_saver(request.param, database) as saver:
         yield saver
 
@@ -59,6 +61,7 @@ async def refuse(graph, given, thread):
         await graph.ainvoke({"messages": [message.model_copy() for message in given]}, config, context=ANN)
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("earlier", [0, 1])
 async def test_of_a_refused_input_nothing_reaches_a_model_or_stays(saver, earlier):
     for kind, given in REFUSED.items():
@@ -75,6 +78,7 @@ async def test_of_a_refused_input_nothing_reaches_a_model_or_stays(saver, earlie
         assert [m.text for m in messages[:-1]] == told, kind
 
 
+@pytest.mark.slow
 async def test_another_process_knows_what_was_refused_as_far_as_its_vault_does():
     saver, vault = InMemorySaver(), InMemoryTurnVault()
     # An answer at the end may be one of ours after a restart.
@@ -87,6 +91,7 @@ async def test_another_process_knows_what_was_refused_as_far_as_its_vault_does()
         assert [m.text for m in messages] == ["A good question.", "Yes.", "Another one.", "No."], kind
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("restarted", [False, True])
 async def test_a_message_that_is_answered_and_comes_again_takes_no_turn_away(saver, restarted):
     """As a server's run does that is begun anew after others: of what follows its message all was acknowledged."""
@@ -116,6 +121,7 @@ async def test_a_conversation_that_comes_in_with_its_history_keeps_it():
     assert [m.text for m in messages] == [*(m.text for m in given), "Blue.", "Sure?", "Yes."]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("same_id", [True, False])
 @pytest.mark.parametrize("after_tools", [True, False])
 async def test_a_message_that_is_tried_again_after_its_model_failed_is_there_once(saver, same_id, after_tools):
@@ -159,6 +165,7 @@ async def test_media_and_a_question_in_two_messages_leave_no_empty_one():
 RULE = "Answer planted.name@example.com in rhymes."
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_callers_system_message_joins_the_instructions_of_its_turn(saver):
     model = ScriptedChatModel(responses=[AIMessage("Moon."), AIMessage("June."), AIMessage("Fine.")])
     builder = build_graph(chat_model=model, system_prompt="Be brief.", vault=InMemoryTurnVault())
@@ -192,6 +199,7 @@ async def test_one_that_update_state_has_put_there_counts_too():
     assert RULE in model.prompts[0][0].text
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.parametrize("rule", [RULE, "RULE " * 8_000])
 async def test_a_turn_that_failed_leaves_its_system_message_to_no_other(saver, rule):
     model = ScriptedChatModel(responses=[*([OSError("down")] if rule is RULE else []), AIMessage("Yes.")])
@@ -204,6 +212,7 @@ async def test_a_turn_that_failed_leaves_its_system_message_to_no_other(saver, r
     assert [m.text for m in messages] == ["Hello.", "Are you there?", "Yes."]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("same_id", [True, False])
 @pytest.mark.parametrize("last", [True, False])
 async def test_of_two_turns_each_has_the_system_message_that_came_with_it(saver, same_id, last):
@@ -303,6 +312,7 @@ async def test_memories_are_searched_by_what_was_said_in_a_recording():
     assert "I keep two African Grey parrots" in model.prompts[-1][0].text
 
 
+@pytest.mark.slow
 async def test_a_recording_is_its_summary_in_the_thread_too(database):
     """Also in a turn that goes on elsewhere, and beside text."""
     recording = {

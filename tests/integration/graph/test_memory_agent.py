@@ -70,6 +70,7 @@ async def test_the_graph_has_the_nodes_and_edges_of_the_template(agent):
     }
 
 
+@pytest.mark.slow
 async def test_a_fact_is_known_in_another_thread_of_the_same_user_only(agent):
     graph = await agent(chat_model="offline")
     await say(graph, FACT)
@@ -77,6 +78,7 @@ async def test_a_fact_is_known_in_another_thread_of_the_same_user_only(agent):
     assert "African Grey" not in (await say(graph, QUESTION, user="bob"))[-1].text
 
 
+@pytest.mark.slow
 async def test_known_facts_are_in_the_prompt_before_the_model_speaks(agent):
     await say(await agent(chat_model="offline"), FACT)
     model = ScriptedChatModel(responses=[AIMessage("Two.")])
@@ -84,6 +86,7 @@ async def test_known_facts_are_in_the_prompt_before_the_model_speaks(agent):
     assert f"- [user_fact] {FACT}" in model.prompts[0][0].text
 
 
+@pytest.mark.slow
 async def test_a_greeting_is_answered_without_a_search(agent):
     await say(await agent(chat_model="offline"), FACT)
     model = ScriptedChatModel(responses=[AIMessage("Hello.")])
@@ -91,6 +94,7 @@ async def test_a_greeting_is_answered_without_a_search(agent):
     assert "parrots" not in model.prompts[0][0].text
 
 
+@pytest.mark.slow
 async def test_another_process_goes_on_with_the_conversation(agent):
     thread = str(uuid4())
     await say(await agent(chat_model="offline"), FACT, thread=thread)
@@ -98,6 +102,7 @@ async def test_another_process_goes_on_with_the_conversation(agent):
     assert [m.type for m in messages] == ["human", "ai", "human", "ai"]
 
 
+@pytest.mark.slow
 async def test_the_database_holds_redacted_user_and_model_text_only(agent, database, token):
 
     @tool
@@ -155,6 +160,7 @@ async def test_after_a_turn_that_failed_the_next_one_is_answered(agent):
     assert [m.type for m in model.prompts[-1]] == ["system", "human", "human"]
 
 
+@pytest.mark.slow
 async def test_the_tool_loop_ends_with_an_answer(agent):
     @tool
     def again() -> str:
@@ -203,6 +209,7 @@ def test_what_callers_see_is_messages_only():
     assert ConversationState.__annotations__.keys() >= {"request", "gate", "memories"}
 
 
+@pytest.mark.slow
 async def test_of_a_recording_neither_sound_nor_transcript_is_at_rest(storage, database, token):
     words = [f"{token}{letter}" for letter in "abcdefgh"]
     sound = base64.b64encode(b"OggS" + secrets.token_bytes(300)).decode()
@@ -227,6 +234,7 @@ RECORDED = {
 }
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("language", RECORDED)
 @pytest.mark.parametrize("chat_model", ["offline", "failing", "repeating"])
 async def test_no_sentence_of_a_recording_is_kept_whatever_becomes_of_the_model(

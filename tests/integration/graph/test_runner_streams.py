@@ -82,6 +82,7 @@ async def events(runner, given, **options):
     return [event async for event in runner.astream(given, THREAD, context=ANN, **options)]
 
 
+@pytest.mark.fast_cases(6)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("version", ["v1", "v2"])
 @pytest.mark.parametrize("subgraphs", [False, True])
@@ -133,6 +134,7 @@ async def test_a_placeholder_that_the_model_says_in_pieces_is_one_again(make):
     assert told == f"It is {EMAIL}!"
 
 
+@pytest.mark.fast_cases(6)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("version", ["v1", "v2"])
 async def test_a_repeated_delivery_streams_the_stored_answer(runner, mode, version):

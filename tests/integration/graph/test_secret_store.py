@@ -27,6 +27,7 @@ def password(token):
     return token + "Aa7!"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sealed", [False, True], ids=["plain", "sealed"])
 async def test_the_value_reaches_neither_the_database_nor_the_logs_and_the_reference_stays(
     database, password, sealed, caplog

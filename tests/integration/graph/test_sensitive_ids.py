@@ -59,6 +59,7 @@ async def test_memories_of_such_a_user_or_thread_are_refused(database):
         assert await storage.memories.delete_many(EMAIL, MemoryFilters()) == 0
 
 
+@pytest.mark.slow
 async def test_with_digests_everything_of_such_a_user_is_one_persons(database, hashing):
     async with open_storage(database) as storage:
         graph = await compiled_graph(storage, chat_model="offline")
@@ -74,6 +75,7 @@ async def test_with_digests_everything_of_such_a_user_is_one_persons(database, h
     assert in_rows(database, mail=EMAIL, phone=PHONE) == {}
 
 
+@pytest.mark.slow
 def test_what_is_kept_under_a_digest_is_exported_and_erased_by_the_address(database, hashing, tmp_path):
     async def fill():
         async with open_storage(database) as storage:
@@ -90,6 +92,7 @@ def test_what_is_kept_under_a_digest_is_exported_and_erased_by_the_address(datab
     assert "Keeps two parrots" not in again.stdout
 
 
+@pytest.mark.slow
 def test_where_they_are_refused_the_commands_look_all_the_same_and_say_so(database):
     counted = CliRunner().invoke(app, ["erase", "--user", EMAIL, "--dry-run", "--dsn", database])
     assert counted.exit_code == 0

@@ -48,6 +48,7 @@ def collector():
     server.server_close()
 
 
+@pytest.mark.slow
 def test_turns_nodes_and_memories_are_told_without_a_word_of_them(database, collector, tmp_path):
     endpoint, bodies = collector
     planted = f"{uuid4().hex[:12]}@example.com"

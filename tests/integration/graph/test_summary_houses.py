@@ -59,6 +59,7 @@ def test_an_event_loop_and_a_storage_a_turn(database):
     assert never.asked == 0  # so no turn waited for it
 
 
+@pytest.mark.slow
 def test_an_event_loop_a_turn_over_one_graph_and_a_foreign_saver():
     summaries = InMemoryRollingSummaries()
     graph = builder(summaries=summaries).compile(checkpointer=InMemorySaver())
@@ -67,6 +68,7 @@ def test_an_event_loop_a_turn_over_one_graph_and_a_foreign_saver():
         assert number - asyncio.run(summaries.get("ann", "t")).rounds < 2 * CHUNK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("summarise", ["background", "turn"])
 def test_blocking_calls_from_threads(database, summarise):
     with open_storage_sync(database) as storage:
@@ -83,6 +85,7 @@ def test_blocking_calls_from_threads(database, summarise):
             assert wait_for(storage.summaries.get(user, user)).rounds >= 10
 
 
+@pytest.mark.slow
 def test_a_terminal_whose_loop_stands_still_between_turns(database):
     with asyncio.Runner() as runner:
         opened = open_storage(database)
@@ -97,6 +100,7 @@ def test_a_terminal_whose_loop_stands_still_between_turns(database):
         runner.run(opened.__aexit__(None, None, None))
 
 
+@pytest.mark.slow
 async def test_in_the_turn_the_summary_is_there_when_the_turn_ends(database):
     async with open_storage(database) as storage:
         graph = builder(summaries=storage.summaries, summarise="turn").compile(checkpointer=InMemorySaver())
@@ -105,6 +109,7 @@ async def test_in_the_turn_the_summary_is_there_when_the_turn_ends(database):
             assert (await storage.summaries.get("ann", "t")).rounds == number - number % CHUNK
 
 
+@pytest.mark.slow
 async def test_a_service_that_stops_finishes_the_summary_that_is_under_way(database):
     async with open_storage(database) as storage:
         runner = TurnRunner(builder(summaries=storage.summaries).compile(checkpointer=InMemorySaver()))

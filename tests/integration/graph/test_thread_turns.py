@@ -81,6 +81,7 @@ def service(short_term):
     return Service(short_term)
 
 
+@pytest.mark.slow
 async def test_turns_at_the_same_time_all_stay_in_the_thread(service):
     texts = [f"Parrot {number}" for number in range(6)]
     await asyncio.gather(*(service.say(text, at=number % 2) for number, text in enumerate(texts)))

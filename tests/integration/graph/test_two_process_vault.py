@@ -59,6 +59,7 @@ def lies_readable(database, redis_url):
     return lies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vault", ["postgres", "redis"])
 def test_a_worker_gets_the_request_that_another_process_took_in(process, lies_readable, token, vault):
     mail = f"{token}@example.com"
@@ -84,6 +85,7 @@ def test_a_worker_that_lacks_the_vault_its_keys_or_the_name_goes_on_with_placeho
     assert body["input"]["text"].startswith("Write to <EMAIL:")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vault", ["postgres", "redis"])
 def test_a_turn_that_is_approved_elsewhere_calls_its_tool_with_the_real_value(process, lies_readable, token, vault):
     mail = f"{token}@example.com"

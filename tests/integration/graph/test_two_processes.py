@@ -5,6 +5,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from testkit.scripts import ScriptProcess
 
 from discreet.redaction.placeholder_key import make_placeholder_key
@@ -12,6 +13,7 @@ from discreet.redaction.placeholder_key import make_placeholder_key
 WORKER = Path(__file__).with_name("deliver_once.py")
 
 
+@pytest.mark.slow
 def test_two_processes_answer_a_message_once(database, tmp_path):
     environment = {
         **os.environ,

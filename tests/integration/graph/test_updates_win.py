@@ -72,6 +72,7 @@ async def facts_told(storage, question, **context):
     return found[1].splitlines() if found else []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", STORIES)
 async def test_a_move_after_a_compound_statement_is_told_first_or_alone(storage, language):
     compound, (update, city), (home, taste), question = STORIES[language]
@@ -86,6 +87,7 @@ async def test_a_move_after_a_compound_statement_is_told_first_or_alone(storage,
     assert any(taste in line for line in lines), "what was said beside it still holds"
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("language", STORIES)
 async def test_the_two_of_a_day_carry_their_times(storage, language):
     compound, (update, _), _, question = STORIES[language]
@@ -97,6 +99,7 @@ async def test_the_two_of_a_day_carry_their_times(storage, language):
     assert all(re.search(r"\(\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)? UTC\)$", line) for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", STORIES)
 async def test_an_update_of_a_compound_that_came_by_another_door_is_flagged_and_goes_first(storage, language):
     compound, (update, city), _, question = STORIES[language]
@@ -130,6 +133,7 @@ TEN = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 @pytest.mark.parametrize("language", TEN)
 async def test_a_person_of_ten_facts_is_told_all_ten_whatever_they_ask(storage, language):

@@ -66,6 +66,7 @@ def test_a_table_is_mapped_onto_fields(command, read, tmp_path):
     assert fact.provenance.source == "import:csv"
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_what_would_be_stored_redacted(command, read, tmp_path):
     (tmp_path / "facts.csv").write_text(CSV, encoding="utf-8")
     code, told = command("csv", "facts.csv", "--map", "text=memory,user_id=uid", "--dry-run", "--sample", 1, "--json")
@@ -88,6 +89,7 @@ def test_bad_rows_make_exit_code_one_and_a_private_file(command, read, tmp_path)
     assert len(read("ann")) == 1
 
 
+@pytest.mark.slow
 def test_callers_of_a_server_are_found_by_their_identity(command, read, tmp_path):
     lines = [{"text": "Ann's", "user_id": "ann@example.com"}, {"text": "Nobody's"}]
     (tmp_path / "facts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
@@ -97,6 +99,7 @@ def test_callers_of_a_server_are_found_by_their_identity(command, read, tmp_path
     assert [record.text for record in read(Identities(bytes(32)).of("bob@example.com"))] == ["Nobody's"]
 
 
+@pytest.mark.slow
 def test_an_export_goes_into_another_database(command, read, make_database, migrated_template):
     with make_database(template=migrated_template) as source:
 
@@ -112,6 +115,7 @@ def test_an_export_goes_into_another_database(command, read, make_database, migr
     assert [record.text for record in read("ann")] == ["Keeps two African Grey parrots"]
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -137,6 +141,7 @@ def test_a_table_without_a_text_is_told_once(command, tmp_path):
     assert list((tmp_path).rglob("imports/*")) == []
 
 
+@pytest.mark.slow
 def test_lines_without_a_text_are_told_once(command, tmp_path):
     lines = "\n".join(json.dumps({"memory": f"Likes tea {n}", "user_id": "ann"}) for n in range(100))
     (tmp_path / "facts.jsonl").write_text(lines, encoding="utf-8")
@@ -173,6 +178,7 @@ def test_the_source_is_not_named_in_the_files_of_an_import(command, tmp_path):
     assert "facts" not in names.pop()
 
 
+@pytest.mark.slow
 def test_what_was_imported_is_found_by_meaning(database, command, tmp_path, monkeypatch):
     """With the local embedding model."""
     monkeypatch.delenv("DISCREET_EMBEDDING_MODEL")

@@ -117,6 +117,7 @@ async def test_what_changed_since_stays_as_it_is_now(storage, importing, list_so
     assert await dump() == before
 
 
+@pytest.mark.slow
 async def test_equal_facts_stay_as_many_as_the_source_has(storage, importing, list_source):
     records = [MemoryRecord(text="Likes tea", created_at=NOW) for _ in range(CHUNK + 3)]
     report = await importing(list_source(rows(*records)))
@@ -209,6 +210,7 @@ async def test_an_application_that_is_named_is_that_of_all_rows(storage, importi
     assert (memory.app_name, logged.app_name) == ("new", "new")
 
 
+@pytest.mark.slow
 async def test_who_is_erased_meanwhile_gets_nothing_more(storage, importing, list_source):
     records = [MemoryRecord(text=f"Fact {n}") for n in range(2 * CHUNK)]
 
@@ -224,6 +226,7 @@ async def test_who_is_erased_meanwhile_gets_nothing_more(storage, importing, lis
     assert len(await storage.memories.latest("bob")) == 1
 
 
+@pytest.mark.slow
 async def test_more_than_one_may_have_are_bad_rows_and_nothing_goes_for_them(
     storage, importing, list_source, dump, tmp_path
 ):
@@ -260,6 +263,7 @@ async def test_moments_take_the_room_of_others_as_far_as_others_must_have_some(s
     assert "Of the application" in {record.text for record in await storage.memories.latest("ann", limit=1000)}
 
 
+@pytest.mark.slow
 async def test_a_dry_run_tells_what_is_refused_each_time_it_is_said(storage, importing, list_source):
     await storage.memory_settings.change({"max_memories_per_user": 100}, by="test")
     records = [MemoryRecord(text=f"Fact {n}", created_at=NOW) for n in range(CHUNK)]
@@ -276,6 +280,7 @@ async def test_a_file_of_bad_rows_takes_no_other_files_place(importing, list_sou
     assert (tmp_path / "bad.jsonl").read_text(encoding="utf-8") == "somebody's"
 
 
+@pytest.mark.slow
 async def test_an_import_goes_on_with_its_own_file_of_bad_rows_only(importing, list_source, tmp_path):
     broken = [BadRow(mark="0", reason="none", raw=b"x"), *rows(*(MemoryRecord(text=f"{n}") for n in range(CHUNK)))]
 
@@ -291,6 +296,7 @@ async def test_an_import_goes_on_with_its_own_file_of_bad_rows_only(importing, l
     assert not (tmp_path / "bad.jsonl").exists()
 
 
+@pytest.mark.slow
 async def test_an_import_that_is_gone_on_with_cuts_no_other_file(importing, list_source, tmp_path):
     broken = [BadRow(mark="0", reason="none", raw=b"x"), *rows(*(MemoryRecord(text=f"{n}") for n in range(CHUNK)))]
 
@@ -354,6 +360,7 @@ async def test_a_dry_run_counts_and_stores_nothing(storage, importing, list_sour
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 async def test_a_source_that_breaks_leaves_what_was_written_and_is_gone_on_with(storage, importing, list_source):
     records = [MemoryRecord(text=f"Fact {n}") for n in range(CHUNK + 50)]
 
@@ -374,6 +381,7 @@ async def test_a_source_that_breaks_leaves_what_was_written_and_is_gone_on_with(
     assert len(await storage.memories.latest("ann", limit=1000)) == CHUNK + 50
 
 
+@pytest.mark.slow
 async def test_who_was_erased_before_an_import_is_gone_on_with_gets_nothing_more(storage, importing, list_source):
     records = [MemoryRecord(text=f"Fact {n}") for n in range(CHUNK + 50)]
 

@@ -55,6 +55,7 @@ def finished(process):
     return json.loads(process.stdout.read())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("go_on", [["--resume"], []], ids=["resumed", "again"])
 def test_a_killed_import_comes_to_the_same(command, go_on, tmp_path, make_database, migrated_template):
     with make_database(template=migrated_template) as whole, make_database(template=migrated_template) as broken:

@@ -78,6 +78,7 @@ def test_processes_that_share_a_folder_are_counted_together_at_one_port(shared_d
         assert not list(together.glob(f"gauge_live*_{apps[0].process.pid}.db"))
 
 
+@pytest.mark.slow
 def test_a_worker_shows_its_metrics_at_a_port_of_its_own(shared_database, tmp_path):
     port = free_port()
     own = environment(shared_database, DISCREET_METRICS_PORT=str(port))
@@ -102,6 +103,7 @@ def test_a_worker_shows_its_metrics_at_a_port_of_its_own(shared_database, tmp_pa
             assert worker.wait(30) == 0
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_ends_the_start_with_what_to_do():
     port = free_port()
     settings = Settings(_env_file=None, metrics_port=port)

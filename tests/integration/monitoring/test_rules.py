@@ -17,6 +17,7 @@ MADE = [each for each in vars(metrics).values() if isinstance(each, (Counter, Ga
 """All that metrics.py counts."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("test", "rules", "alerts_test.yml"), ("check", "config", "prometheus.yml")])
 def test_prometheus_own_tool_takes_the_rules_and_their_tests_pass(command):
     done = subprocess.run(

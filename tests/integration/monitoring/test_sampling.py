@@ -41,6 +41,7 @@ def opened(dsn, **settings):
     return open_storage(dsn, settings=Settings(**settings), embeddings=StubEmbeddings(dims=16), maintained=False)
 
 
+@pytest.mark.slow
 async def test_the_size_of_short_term_tables_grows_with_what_is_kept(database):
     async with opened(database) as storage:
         look = sampling(storage).sizes
@@ -71,6 +72,7 @@ async def test_the_size_of_redis_is_its_own_and_its_limit_goes_first(database, r
     assert gauge("short_term_limit_bytes", store="redis") == 200_000_000
 
 
+@pytest.mark.slow
 async def test_a_database_that_is_down_is_told_and_one_that_is_back_too(migrated_relay):
     async with opened(migrated_relay.dsn) as storage:
         look = sampling(storage).database

@@ -81,6 +81,7 @@ def test_a_rate_limit_is_waited_out():
     assert len(server.requests) == 2
 
 
+@pytest.mark.slow
 def test_a_server_that_keeps_failing_is_an_error():
     with openai_server([Failure(status=500)]) as server:
         model = chat_model("openai:any", settings=settings(server))
@@ -88,6 +89,7 @@ def test_a_server_that_keeps_failing_is_an_error():
             model.invoke("Hi")
 
 
+@pytest.mark.slow
 def test_an_answer_that_comes_too_late_is_a_time_out_and_stops_nothing():
     started = time.monotonic()
     with openai_server([Failure(delay=60)] * 5) as server:
@@ -211,6 +213,7 @@ async def test_the_fallback_model_answers_where_the_other_one_does_not(failure, 
         assert len(slept) == len(failures) - 1
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_not_there_goes_to_the_fallback():
     with openai_server() as server:
         told = settings(server, fallback_model="offline", model_retry_seconds=0.5)

@@ -66,6 +66,7 @@ def one_after_the_other(run):
     return [asyncio.run(run()) for _ in range(TURNS)]
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("all_of", [one_after_the_other, in_threads])
 def test_a_chat_model_answers_on_every_loop(settings, all_of):
     model = asked_once(chat_model("openai:any", settings=settings))
@@ -76,12 +77,14 @@ def test_a_chat_model_answers_on_every_loop(settings, all_of):
     assert all(answers == ["Hello."] * 2 for answers in all_of(ask))
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("all_of", [one_after_the_other, in_threads])
 def test_an_embedding_model_answers_on_every_loop(settings, all_of):
     model = embedding_provider("openai:any", settings=settings)
     assert all(len(vector) == 8 for vector in all_of(lambda: model.aembed_query("parrots")))
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("all_of", [one_after_the_other, in_threads])
 def test_a_graph_answers_on_every_loop(settings, all_of):
     graph = build_graph(settings=settings, chat_model="openai:any").compile()
@@ -96,6 +99,7 @@ def opened():
     return lambda: {*openai_connections._open} - before
 
 
+@pytest.mark.slow
 def test_models_of_one_loop_share_their_connections_which_end_with_it(settings, connections, opened):
     async def ask():
         for _ in range(3):
@@ -120,6 +124,7 @@ def test_loops_may_end_in_the_middle_of_a_stream(settings, opened, caplog):
     assert openai_connections._closed_with.__name__ not in caplog.text  # of httpx's own generators one may complain
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(
     "ignore:unclosed:ResourceWarning"
 )  # a loop that is not shut down can't close its connections

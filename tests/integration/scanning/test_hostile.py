@@ -38,7 +38,7 @@ def hostile(make_database, tmp_path_factory):
         yield dsn, entries, rows, marker
 
 
-@pytest.mark.dialect
+@pytest.mark.slow
 def test_a_scan_finds_the_rest_and_runs_nothing(hostile):
     dsn, entries, rows, marker = hostile
     redactor = RecordingRedactor()
@@ -68,6 +68,7 @@ def test_a_scrub_cleans_the_rest_and_runs_nothing(hostile):
     assert asyncio.run(failures(dsn, threads_of(entries))) == {}
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_hostile_value_has_one_line_at_most(name, tmp_path):
     marker = tmp_path / "ran"

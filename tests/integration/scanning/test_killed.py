@@ -69,6 +69,7 @@ def counted(report):
     return tables, report["usage"], report["errors"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("saves", [1, 3, 9])
 def test_a_scan_that_was_killed_goes_on(command, small, tmp_path, saves):
     dsn, _ = small
@@ -108,6 +109,7 @@ def test_a_scan_that_was_killed_may_begin_anew(command, small, tmp_path):
         assert counted(finished(process)) == counted(again)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("go_on", [["--resume"], []], ids=["resumed", "again"])
 @pytest.mark.parametrize("options", [[], ["--prune"]], ids=["kept", "pruned"])
 async def test_a_scrub_that_was_killed_comes_to_the_same(command, small_copy, tmp_path, go_on, options):

@@ -107,6 +107,7 @@ def test_what_threads_take_is_told(scanned):
     assert 0 < report.usage.prunable_bytes < report.usage.bytes
 
 
+@pytest.mark.slow
 def test_no_output_has_a_value_or_the_id_of_a_thread(scanned, capsys):
     report, _, entries = scanned
     print_report(report)
@@ -155,6 +156,7 @@ def test_counts_are_exact(empty_database):
     assert report.rows == 6
 
 
+@pytest.mark.slow
 def test_rows_that_come_meanwhile_are_not_counted(small_copy):
     dsn, _ = small_copy
     expected = counts(scan(dsn))
@@ -176,6 +178,7 @@ def test_rows_that_come_meanwhile_are_not_counted(small_copy):
     assert found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 def test_a_sample_is_of_whole_threads(plant):
     dsn, entries = plant
@@ -192,6 +195,7 @@ def test_a_sample_is_of_whole_threads(plant):
     assert {thread: whole[thread] for thread in gone} == dict(gone)
 
 
+@pytest.mark.slow
 @pytest.mark.direct("a pooler is before one of them")
 @pytest.mark.parametrize("where", ["pooler", "standby"])
 def test_it_works_behind_a_pooler_and_where_nothing_may_be_written(small, where, request):
@@ -202,6 +206,7 @@ def test_it_works_behind_a_pooler_and_where_nothing_may_be_written(small, where,
     assert found["usage"] == expected["usage"]
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 def test_tables_of_another_agent_server(empty_database):
     entries = plant_beside(empty_database, 24, count(), seed=3, shape="aegra")

@@ -41,6 +41,7 @@ def contents(path):
     return {file.name: sha256(file.read_bytes()).hexdigest() for file in files}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["file", "dev"])
 def test_values_in_files_are_found_and_no_byte_is_changed(kind, request):
     path, entries = request.getfixturevalue(kind)
@@ -54,6 +55,7 @@ def test_values_in_files_are_found_and_no_byte_is_changed(kind, request):
     assert report.database == path.name
 
 
+@pytest.mark.slow
 async def test_values_of_a_shallow_saver_are_found(empty_database):
     entries = await plant_shallow(empty_database, range(36), seed=SEED)
     entries = where_found(entries, threads_of_postgres(empty_database))
@@ -65,6 +67,7 @@ async def test_values_of_a_shallow_saver_are_found(empty_database):
     assert report.unreadable == 0
 
 
+@pytest.mark.slow
 def test_what_threads_of_a_file_take_is_told(file):
     path, entries = file
     usage = scan(path).usage
@@ -105,6 +108,7 @@ def test_rows_that_come_meanwhile_are_not_counted(tmp_path):
     assert report.types == {"EMAIL": 2}
 
 
+@pytest.mark.slow
 def test_a_sample_of_a_file_is_the_same_each_time(file):
     path, _ = file
     report = scan(path, sample=0.3)
@@ -112,6 +116,7 @@ def test_a_sample_of_a_file_is_the_same_each_time(file):
     assert counts(scan(path, sample=0.3)) == counts(report)
 
 
+@pytest.mark.slow
 def test_one_file_of_langgraph_dev_is_read(dev):
     path, _ = dev
     whole = {table.table: table for table in scan(path).tables}
@@ -129,6 +134,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
         scan(tmp_path / "none.db")
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_told(file, tmp_path):
     path, _ = file
     damaged = tmp_path / "damaged.db"
@@ -138,6 +144,7 @@ def test_a_damaged_file_is_told(file, tmp_path):
         scan(damaged)
 
 
+@pytest.mark.slow
 def test_a_damaged_pickle_costs_one_line(dev, tmp_path):
     path, _ = dev
     for file in path.glob("*.pckl"):

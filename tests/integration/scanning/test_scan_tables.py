@@ -75,6 +75,7 @@ def test_savers_of_two_schemas_are_both_read(execute, empty_database):
     assert found(empty_database)[0] == {"one.checkpoint_blobs": 1, "two.checkpoint_blobs": 1}
 
 
+@pytest.mark.slow
 def test_a_table_without_a_primary_key_is_read_whole(execute, empty_database):
     execute("CREATE TABLE store (prefix text, key text, value jsonb)")
     execute(
@@ -119,6 +120,7 @@ def test_a_partitioned_table_is_read_by_its_partitions_and_a_materialized_view_t
     assert found(empty_database, every=True) == ({"public.store_a": 1, "public.kept": 1}, set())
 
 
+@pytest.mark.slow
 def test_values_larger_than_a_page_holds_are_read(execute, empty_database):
     execute(STORE)
     long = "All is well. " * 25_000 + MAIL

@@ -51,6 +51,7 @@ def test_a_dry_run_tells_what_the_real_one_does(scrubbed):
     assert sum(table.refused + table.changed_meanwhile for table in report.tables) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 def test_no_value_is_left_in_rows(scrubbed):
     dsn, entries, _, _ = scrubbed
@@ -60,6 +61,7 @@ def test_no_value_is_left_in_rows(scrubbed):
     assert not {ARTIFACTS, REASONING, RESPONSE_METADATA, RUNNABLE_PICKLES} & set(report.kinds)
 
 
+@pytest.mark.slow
 def test_another_scrub_changes_nothing(scrubbed):
     dsn, _, _, _ = scrubbed
     before = snapshot(dsn)
@@ -82,6 +84,7 @@ def test_the_log_has_digests_alone(scrubbed, apart):
     assert all(line["before"] != line["after"] for line in lines if line["what"] == "changed")
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 def test_no_value_is_left_in_files_when_the_advice_was_taken(scrubbed, apart):
     dsn, entries, _, report = scrubbed
@@ -102,6 +105,7 @@ def test_no_value_is_left_in_files_when_the_advice_was_taken(scrubbed, apart):
     assert searched.leaks.keys() == {"control"}
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_every_thread_lists_its_history_and_goes_on_with_the_stock_saver(scrubbed, make_database):
     dsn, entries, _, _ = scrubbed
@@ -115,6 +119,7 @@ async def test_every_thread_lists_its_history_and_goes_on_with_the_stock_saver(s
         assert await failures(copied, threads_of(entries)) == {}
 
 
+@pytest.mark.slow
 async def test_every_thread_goes_on_with_a_redacting_saver(scrubbed, make_database):
     dsn, entries, _, _ = scrubbed
     with make_database(template=psycopg.conninfo.conninfo_to_dict(dsn)["dbname"]) as copied:

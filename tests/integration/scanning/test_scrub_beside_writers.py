@@ -58,7 +58,7 @@ async def talk(dsn, thread, is_over):
     return turns
 
 
-@pytest.mark.dialect
+@pytest.mark.slow
 async def test_turns_go_on_while_a_database_is_scrubbed(small_copy):
     dsn, _ = small_copy
     is_over = asyncio.Event()
@@ -88,6 +88,7 @@ async def test_turns_go_on_while_a_database_is_scrubbed(small_copy):
     assert scan(dsn).types == {}
 
 
+@pytest.mark.slow
 def test_what_was_written_meanwhile_is_found_by_the_next_scan(small_copy):
     dsn, _ = small_copy
     database = postgres.PostgresDatabase(dsn, writes=True)
@@ -111,6 +112,7 @@ def test_what_was_written_meanwhile_is_found_by_the_next_scan(small_copy):
     assert scan(dsn).types == {}
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 def test_a_row_that_is_locked_is_waited_for_and_then_told(small_copy, monkeypatch):
     dsn, _ = small_copy

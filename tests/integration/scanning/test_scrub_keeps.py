@@ -130,6 +130,7 @@ def test_two_users_stay_two(empty_database):
     assert scan(empty_database).types == {}
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_table_that_is_named_alone_keeps_what_open_turns_need(small_copy):
     dsn, entries = small_copy

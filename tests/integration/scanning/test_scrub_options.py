@@ -58,12 +58,14 @@ async def test_pruning_keeps_the_newest_state_of_each_thread(small_copy):
     assert await failures(dsn, threads_of(entries)) == {}
 
 
+@pytest.mark.slow
 async def test_pruned_threads_go_on_with_a_redacting_saver(small_copy):
     dsn, entries = small_copy
     scrub(dsn, prune=True)
     assert await failures(dsn, threads_of(entries), ours=True) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_a_policy_names_stays_and_the_rest_goes(small_copy):
     dsn, entries = small_copy
@@ -87,6 +89,7 @@ async def test_what_a_policy_names_stays_and_the_rest_goes(small_copy):
     assert await failures(dsn, [thread for thread in threads_of(entries) if thread.graph not in needs]) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_tables_of_threads_at_rest_take_the_guard(small_copy):
     dsn, entries = small_copy
@@ -108,6 +111,7 @@ async def test_tables_of_threads_at_rest_take_the_guard(small_copy):
     assert await failures(dsn, at_rest, ours=True) == {}
 
 
+@pytest.mark.slow
 async def test_an_agents_history_is_told_by_its_tables_after_a_scrub(small_copy):
     dsn, entries = small_copy
     scrub(dsn)
@@ -124,6 +128,7 @@ async def test_an_agents_history_is_told_by_its_tables_after_a_scrub(small_copy)
         assert (await session.graph.aget_state(old)).config == old
 
 
+@pytest.mark.slow
 def test_digests_of_the_log_are_of_this_key(small, make_database, tmp_path, monkeypatch):
     dsn, _ = small
     logs = []
@@ -141,6 +146,7 @@ def test_digests_of_the_log_are_of_this_key(small, make_database, tmp_path, monk
     assert not {part for line in one for part in line} & {part for line in two for part in line}
 
 
+@pytest.mark.slow
 async def test_a_sqlite_file_is_scrubbed_and_goes_on(tmp_path):
     path = tmp_path / "agent.db"
     entries = await plant_file(path, threads=26, seed=6)
@@ -172,6 +178,7 @@ def test_pruning_a_sqlite_file_is_refused_before_anything_is_changed(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_tables_of_a_shallow_saver_are_scrubbed_and_go_on(empty_database):
     entries = await plant_shallow(empty_database, range(24), seed=6)
@@ -205,6 +212,7 @@ def test_rows_that_take_no_placeholder_stay_and_are_counted(empty_database, tmp_
     assert len((tmp_path / "log").read_text().splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_tables_of_discreet_stay_as_they_are(database):
     before = snapshot(database)
     assert scrub(database).tables == []

@@ -47,6 +47,7 @@ async def work(storage, settings, *, review, passes=4):
     return provider
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("review", [False, True])
 async def test_no_address_is_stored_or_sent(database, settings, review):
     async with open_storage(database, embeddings=StubEmbeddings(dims=256)) as storage:
@@ -56,6 +57,7 @@ async def test_no_address_is_stored_or_sent(database, settings, review):
     assert all(MAIL not in request.data for _, requests in provider.batches.values() for request in requests)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("review", [False, True])
 async def test_with_a_key_no_word_is_readable(database, settings, review):
     keys = InMemoryKeys()
@@ -72,6 +74,7 @@ async def test_with_a_key_no_word_is_readable(database, settings, review):
         ]
 
 
+@pytest.mark.slow
 async def test_a_lost_key_costs_the_turns_under_it_and_nothing_else(database, settings, rows_of):
     async with open_storage(database, embeddings=StubEmbeddings(dims=256), keys=InMemoryKeys()) as storage:
         await talk(storage, *SAID, thread="lost")

@@ -88,6 +88,7 @@ class SlowSubmission:
         return batch_id
 
 
+@pytest.mark.slow
 async def test_nothing_is_put_into_a_job_that_another_has_ended(bench, lease_ends, others_finish):
     worker = bench.make_worker()
     await worker.fire()
@@ -101,6 +102,7 @@ async def test_nothing_is_put_into_a_job_that_another_has_ended(bench, lease_end
     await others_finish()
 
 
+@pytest.mark.slow
 async def test_who_lost_a_job_takes_nothing_out_of_it(bench, lease_ends, others_finish):
     bench.provider.is_done = False
     worker = bench.make_worker()
@@ -122,6 +124,7 @@ async def test_who_lost_a_job_takes_nothing_out_of_it(bench, lease_ends, others_
     assert list(bench.provider.batches) == ["batch-0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 async def test_a_worker_that_stands_still_while_it_hands_in_leaves_no_batch_behind(
     bench, lease_ends, others_finish, before
@@ -136,6 +139,7 @@ async def test_a_worker_that_stands_still_while_it_hands_in_leaves_no_batch_behi
     await others_finish()
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_worker_that_learns_that_it_lost_a_job_while_it_hands_in_leaves_no_batch_behind(
     bench, lease_ends, others_finish
@@ -163,6 +167,7 @@ async def test_a_worker_that_learns_that_it_lost_a_job_while_it_hands_in_leaves_
     await others_finish()
 
 
+@pytest.mark.slow
 async def test_who_lost_a_job_can_be_given_a_time_limit_afterwards(bench, lease_ends):
     """On Python 3.11 a cancellation that is not taken back lets every later `asyncio.timeout` raise CancelledError."""
     slow = SlowSubmission(bench.provider, before=True)
@@ -182,6 +187,7 @@ async def test_who_lost_a_job_can_be_given_a_time_limit_afterwards(bench, lease_
     assert await running == 0
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("error", [overloaded(), ProviderError("no", is_passing=False)], ids=["passing", "final"])
 @pytest.mark.parametrize("call", ["find", "submit", "submitted", "status", "results", "delete"])
 async def test_whatever_call_of_the_provider_fails_it_is_made_again(bench, later, call, error):
@@ -202,6 +208,7 @@ async def test_whatever_call_of_the_provider_fails_it_is_made_again(bench, later
     await bench.check()
 
 
+@pytest.mark.slow
 async def test_an_embedding_model_that_fails_is_asked_again(bench, others_finish):
     embeddings = bench.storage.memories._embeddings
     embed, failing = embeddings.aembed_documents, [overloaded()]

@@ -322,7 +322,6 @@ async def test_what_is_forgotten_while_a_worker_stands_still_is_not_kept(case, p
     check_without_peanuts(case)
 
 
-@pytest.mark.dialect
 @two_parts
 async def test_what_is_forgotten_after_a_worker_was_killed_is_not_kept(case, part, parts):
     case.kill(case.step_of(part, parts))

@@ -50,6 +50,7 @@ async def test_a_summary_that_fell_behind_catches_up(behind, make_worker, settin
     assert not await drain.advance(session)  # once
 
 
+@pytest.mark.slow
 async def test_the_worker_does_so_before_the_session_is_worked_on(behind, make_worker, settings, provider):
     drain = RollingDrain(behind.background, settings=settings, redactor=Redactor(), provider=Counting())
     worker = make_worker(rolling=drain, live={"memory_trigger_compaction": True})

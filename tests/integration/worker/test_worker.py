@@ -22,6 +22,7 @@ async def facts_of(storage, user="ann"):
     return sorted(record.text for record in await storage.memories.latest(user, filters=FACTS))
 
 
+@pytest.mark.slow
 async def test_a_session_that_ended_becomes_facts_and_a_summary(storage, worker, provider, later):
     await talk(storage, *SAID)
     await storage.log.end_session("ann", "thread")
@@ -42,6 +43,7 @@ async def test_a_session_that_ended_becomes_facts_and_a_summary(storage, worker,
     assert len(provider.batches) == 1
 
 
+@pytest.mark.slow
 async def test_each_trigger_fires_once(storage, worker, provider, later, rows):
     await talk(storage, *SAID)
     for _ in range(5):
@@ -60,6 +62,7 @@ async def test_each_trigger_fires_once(storage, worker, provider, later, rows):
     )
 
 
+@pytest.mark.slow
 async def test_what_is_said_afterwards_is_taken_the_next_time_and_nothing_twice(storage, worker, provider, later):
     await talk(storage, *SAID)
     await worker.once()
@@ -78,6 +81,7 @@ async def test_a_running_session_waits(storage, worker, provider):
     assert [trigger async for _, trigger in worker.due()] == []
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("texts", "live", "changed", "trigger"),
     [
@@ -135,6 +139,7 @@ async def test_the_model_reads_only_what_the_rolling_summary_does_not_cover(stor
     assert SAID[1] not in prompt.data
 
 
+@pytest.mark.slow
 async def test_a_batch_that_goes_on_is_looked_at_later(storage, worker, provider, later):
     provider.is_done = False
     await talk(storage, *SAID)
@@ -149,6 +154,7 @@ async def test_a_batch_that_goes_on_is_looked_at_later(storage, worker, provider
     assert len(provider.batches) == 1
 
 
+@pytest.mark.slow
 async def test_what_failed_is_submitted_again_and_what_succeeded_is_not(storage, worker, provider, later, rows):
     refused = set()
 
@@ -169,6 +175,7 @@ async def test_what_failed_is_submitted_again_and_what_succeeded_is_not(storage,
     assert [len(requests) for _, requests in provider.batches.values()] == [2, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["failed", "expired", "cancelled"])
 async def test_a_prompt_that_never_succeeds_ends_as_failed_and_can_be_tried_again(
     storage, worker, provider, *, later, rows, state
@@ -200,6 +207,7 @@ async def test_results_come_shuffled_twice_and_with_strangers(storage, worker, p
     assert await facts_of(storage) == sorted(SAID)
 
 
+@pytest.mark.slow
 async def test_a_vanished_batch_is_submitted_anew(storage, worker, provider, later):
     await talk(storage, SAID[0])
     provider.is_done = False
@@ -213,6 +221,7 @@ async def test_a_vanished_batch_is_submitted_anew(storage, worker, provider, lat
     assert sorted(job.state for job in await storage.background.jobs.latest()) == ["completed", "vanished"]
 
 
+@pytest.mark.slow
 async def test_a_batch_whose_submission_was_not_heard_of_is_found(storage, worker, provider, later, rows):
     provider.failing = [("submitted", overloaded())]
     await talk(storage, SAID[0])
@@ -246,6 +255,7 @@ async def test_a_missing_key_keeps_the_prompts(storage, make_worker, settings, r
     assert rows("SELECT count(*) FROM discreet.batch_jobs") == [(0,)]
 
 
+@pytest.mark.slow
 async def test_a_cancelled_job_keeps_what_was_paid_and_drops_the_rest(storage, worker, provider, later, rows):
     provider.is_done = False
     provider.answer = lambda request: echo(request) if "parrots" in request.data else None
@@ -272,6 +282,7 @@ async def test_a_batch_holds_no_more_than_the_provider_takes(storage, make_worke
     assert [len(requests) for _, requests in provider.batches.values()] == [2, 2, 1]
 
 
+@pytest.mark.slow
 async def test_a_batch_is_no_longer_than_the_provider_takes(storage, make_worker, later):
     provider = ScriptedProvider(limits=BatchLimits(requests=100, bytes=1_500))
     worker = make_worker(provider=provider)
@@ -281,6 +292,7 @@ async def test_a_batch_is_no_longer_than_the_provider_takes(storage, make_worker
     assert [len(requests) for _, requests in provider.batches.values()] == [2, 2]
 
 
+@pytest.mark.slow
 async def test_many_turns_become_several_prompts(storage, worker, provider, later):
     await talk(storage, *(f"Cousin number {number} lives in town {number * 7}." for number in range(95)))
     await worker.once()
@@ -313,6 +325,7 @@ async def test_forgotten_rounds_reach_no_prompt(storage, worker, provider, later
     assert await facts_of(storage) == sorted([SAID[0], SAID[2]])
 
 
+@pytest.mark.slow
 async def test_what_is_forgotten_while_a_batch_is_under_way_is_not_kept(storage, worker, provider, later):
     await talk(storage, SAID[0], "I am allergic to peanuts.", SAID[2])
     provider.is_done = False
@@ -352,6 +365,7 @@ async def test_proposals_wait_until_somebody_accepts_them(storage, make_worker, 
     assert len(await facts_of(storage)) == 2
 
 
+@pytest.mark.slow
 async def test_with_review_no_word_of_a_session_is_found_before_somebody_says_yes(
     storage, make_worker, provider, later
 ):
@@ -406,6 +420,7 @@ async def test_what_a_provider_fails_with_is_told(storage, worker, provider):
     assert (await storage.background.watch.status()).failing == {"openai: configuration": 1}
 
 
+@pytest.mark.slow
 async def test_bad_items_are_counted_and_good_ones_kept(storage, worker, provider, later):
     def answer(request):
         if request.schema_name != "extraction":
@@ -449,6 +464,7 @@ async def test_bad_items_are_counted_and_good_ones_kept(storage, worker, provide
     }
 
 
+@pytest.mark.slow
 async def test_answers_that_are_no_json_are_asked_for_again(storage, worker, provider, later):
     texts = iter(["I'm sorry", '{"items": [', "[]"])
     provider.answer = lambda request: next(texts, None) or echo(request)
@@ -459,6 +475,7 @@ async def test_answers_that_are_no_json_are_asked_for_again(storage, worker, pro
     assert await facts_of(storage) == []
 
 
+@pytest.mark.slow
 async def test_workers_side_by_side_take_and_apply_everything_once(storage, make_worker, provider, later, rows):
     for number in range(12):
         await talk(storage, f"I have a cousin called Minh{number} in Hue.", user=f"u{number}", thread=f"t{number}")
@@ -515,6 +532,7 @@ async def test_prompts_wait_for_others_so_that_a_batch_is_worth_its_name(storage
     assert await worker.submit()
 
 
+@pytest.mark.slow
 async def test_what_is_done_with_goes_after_a_month(storage, worker, later, rows, run):
     await talk(storage, *SAID)
     await worker.once()

@@ -156,6 +156,7 @@ def test_one_key_is_not_two_peoples(make_authenticator):
         make_authenticator(api_keys=(entry, entry.replace("ann", "bob")))
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     headers=st.dictionaries(

@@ -36,6 +36,7 @@ def hashing(tmp_path):
     return load_sensitive_ids(Settings(_env_file=None, data_dir=tmp_path, sensitive_ids="hash"))
 
 
+@pytest.mark.fast_cases(9)
 @pytest.mark.parametrize("given", PLAIN)
 def test_ids_of_ones_own_are_taken_as_they_are(refusing, hashing, given):
     for ids in (refusing, hashing):

@@ -192,6 +192,7 @@ HEADERS = st.fixed_dictionaries(
 PART = st.text(alphabet="abcXYZ019-_=.", max_size=30)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(header=HEADERS | JSON, payload=JSON, signature=PART, broken=st.none() | PART)
 async def test_a_malformed_token_is_refused_and_nothing_else(make_authenticator, header, payload, signature, broken):

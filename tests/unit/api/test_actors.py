@@ -98,6 +98,7 @@ async def test_an_open_route_has_no_caller(http, seen):
     assert seen == [SELF]
 
 
+@pytest.mark.slow
 async def test_who_is_unknown_is_told(http, audit):
     assert (await http.get("/things")).status_code == 401
     [entry] = audit.entries

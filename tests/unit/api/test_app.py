@@ -74,6 +74,7 @@ async def test_no_route_but_health_answers_a_stranger(app):
                     assert ("www-authenticate" in answer.headers) == (answer.status_code == 401)
 
 
+@pytest.mark.slow
 def test_the_openapi_is_valid_and_names_the_credentials(app):
     from schemathesis import openapi  # here, as it takes three seconds
 

@@ -37,6 +37,7 @@ def body_of(method, path):
     return {"json": {}} if method == "POST" and path.endswith(("/start", "/accept")) else {}
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.parametrize(("method", "path"), [*ADMIN, *EVERYBODY])
 async def test_a_database_that_cannot_be_reached_is_503(http, authenticator, method, path):
     headers = authenticator.headers_of("boss", admin=True)
@@ -45,6 +46,7 @@ async def test_a_database_that_cannot_be_reached_is_503(http, authenticator, met
     assert answer.headers["retry-after"]
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize(("method", "path"), ADMIN)
 async def test_batches_are_for_administrators(http, authenticator, method, path):
     answer = await http.request(method, path, headers=authenticator.headers_of("ann"))

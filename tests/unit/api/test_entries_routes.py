@@ -95,6 +95,7 @@ async def test_the_database_knows_nobody_by_name(client, ann, services, authenti
     assert len(await services.memories.latest(authenticator.identity("ann"))) == 1
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     "field", ["short_answer", "reasoning", "tags", "conflict_flags", "provenance", "user_feedback"]
 )
@@ -137,6 +138,7 @@ async def test_an_entry_is_not_replaced(client, ann):
     assert (await listed(client, ann))[0]["short_answer"] == ENTRY["short_answer"]
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -270,6 +272,7 @@ async def test_feedback_is_added_in_its_order(client, ann):
     assert nothing.status_code == 422
 
 
+@pytest.mark.slow
 async def test_an_entry_that_is_full_of_feedback_takes_no_more(client, ann):
     entry = await stored(client, ann, user_feedback=[{"rating": 1}] * 100)
     answer = await client.post("/memory/feedback", json={"entry_id": entry["entry_id"], "rating": 5}, headers=ann)
@@ -304,6 +307,7 @@ async def test_a_session_is_ended_any_number_of_times(client, ann, services, aut
     assert await services.short_term.session_state(authenticator.identity("ann"), "s 1") is None
 
 
+@pytest.mark.slow
 async def test_health_needs_no_credentials_and_tells_no_more_than_what_is_down(client, serve, services):
     answer = await client.get("/memory/health")
     parts = dict.fromkeys(("database", "pool", "short_term", "vault", "embedding"), "ok")
@@ -419,6 +423,7 @@ class TestIdempotency:
             go_on.set()
             assert (await first).status_code == 201
 
+    @pytest.mark.slow
     async def test_a_call_that_failed_may_come_again(self, serve, services, ann):
         async def down(*_args, **_options):
             raise StorageUnavailableError

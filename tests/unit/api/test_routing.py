@@ -106,6 +106,7 @@ async def test_a_route_for_administrators_turns_others_away_before_the_body_is_l
     assert (await client.post("/secrets", json={"size": 1}, headers=admin)).status_code == 200
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("body", "headers", "code"),
     [

@@ -63,6 +63,7 @@ async def test_a_change_answers_with_what_holds_then(client, store, authenticato
     assert {change.changed_by for _, change in await store.history()} == {authenticator.identity("boss")}
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize(
     ("body", "fields"),
     [
@@ -82,6 +83,7 @@ async def test_what_cannot_be_used_is_refused_whole_and_not_repeated(client, sto
     assert await store.overridden() == frozenset()
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("body", ["[]", "[1]", "5", '"x"', "null"])
 async def test_what_is_no_object_is_refused(client, store, body):
     answer = await client.patch(URL, content=body, headers={"content-type": "application/json"})
@@ -103,6 +105,7 @@ async def test_history_comes_in_pages(client):
     assert (await client.get(f"{URL}/history")).json()["changes"][0]["name"] == "memory_extraction_enabled"
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("query", ["limit=0", "limit=501", "before=0", f"before={2**63}", "name=%00", "name=A b"])
 async def test_a_page_that_cannot_be_is_refused(client, query):
     assert (await client.get(f"{URL}/history?{query}")).status_code == 422
@@ -133,6 +136,7 @@ async def test_a_database_that_is_down_is_503(services, authenticator):
     assert answer.status_code == 503
 
 
+@pytest.mark.slow
 def test_openapi_tells_every_setting_and_every_error(app):
     schema = openapi(app)
     get, patch = schema["paths"][URL]["get"], schema["paths"][URL]["patch"]

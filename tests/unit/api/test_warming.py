@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 import httpx
+import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -13,6 +14,7 @@ from discreet.api.warming import FirstAnswer, warm, warm_later
 from discreet.redaction import Redactor
 
 
+@pytest.mark.slow
 def test_what_the_first_turn_needs_is_loaded(caplog):
     caplog.set_level(logging.INFO)
     warm(Redactor())

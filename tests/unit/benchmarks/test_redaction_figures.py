@@ -149,6 +149,7 @@ def test_texts_of_held_out_rows_are_never_listed():
     assert [each["value"] for each in misses(result)] == ["'90817'"]
 
 
+@pytest.mark.slow
 def test_phrases_are_counted_by_family_kind_and_language():
     from redacting import phrasing
     from redacting.catching import judge
@@ -196,6 +197,7 @@ def test_targets_are_about_kinds_and_languages_of_held_out_rows():
     ]
 
 
+@pytest.mark.slow
 def test_no_time_stamp_of_ten_thousand_may_be_masked():
     from redacting import phrasing
     from redacting.catching import judge

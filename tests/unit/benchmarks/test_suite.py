@@ -73,6 +73,7 @@ def test_a_benchmark_without_figures_is_recorded_as_a_failure(tmp_path, program,
     assert (run.failure, run.figures) == (failure, [])
 
 
+@pytest.mark.slow
 def test_a_benchmark_is_stopped_when_its_time_is_over(tmp_path):
     assert ran(tmp_path, "import time; time.sleep(600)", seconds=0.5).failure == "stopped after 0 seconds"
 

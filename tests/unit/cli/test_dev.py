@@ -32,6 +32,7 @@ def started(tmp_path, monkeypatch):
     return calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "jobs"), [([], "10"), (["--jobs", "3"], "3")])
 def test_so_many_turns_run_at_a_time(started, options, jobs):
     assert CliRunner().invoke(app, ["dev", *options]).exit_code == 0
@@ -74,6 +75,7 @@ def test_a_database_of_ones_own_needs_no_data_folder(tmp_path):
     folders.check_data_folder(Settings(_env_file=None, postgres_dsn="host=db", data_dir=tmp_path / "file"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() == 0 and SETPRIV is None, reason="root writes anywhere unless setpriv takes that away")
 @pytest.mark.parametrize(
     ("command", "elsewhere"),

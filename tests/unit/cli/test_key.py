@@ -1,6 +1,7 @@
 import base64
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from discreet.access import Authenticator
@@ -20,6 +21,7 @@ async def test_an_api_key_is_let_in_by_the_entry_below_it(monkeypatch):
     assert key not in entry
 
 
+@pytest.mark.slow
 def test_keys_for_identities_and_placeholders_are_32_random_bytes():
     keys = {run(option).stdout for option in ("--identity", "--placeholder") * 2}
     assert [len(base64.b64decode(key)) for key in keys] == [32] * 4

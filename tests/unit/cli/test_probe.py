@@ -51,6 +51,7 @@ def test_a_refusal_is_told_by_its_reason_and_without_the_key(status, said):
     assert QUESTION not in str(checks)
 
 
+@pytest.mark.slow
 def test_nobody_at_the_address_is_told():
     checks, _ = probed(base_url="http://127.0.0.1:9/v1")
     assert all(check.say.startswith("It can't be asked (") for check in checks.values())

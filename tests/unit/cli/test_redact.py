@@ -24,6 +24,7 @@ def lines(*values):
     return "".join(f"{json.dumps(value)}\n" for value in values)
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("stdin", "stdout"),
     [
@@ -48,6 +49,7 @@ def test_files_are_read_one_after_the_other_and_a_dash_is_standard_input(tmp_pat
     assert result.stdout == "one <EMAIL>\nbetween\ntwo <PHONE>\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [800, 1_700, 4_000])
 def test_a_text_beyond_the_limit_is_redacted_and_not_given_up(repeats):
     text = f"{PROSE * repeats}mail {EMAIL}\n{PROSE * repeats}{PEM}\n{PROSE}"
@@ -56,11 +58,13 @@ def test_a_text_beyond_the_limit_is_redacted_and_not_given_up(repeats):
     assert result.stdout == f"{PROSE * repeats}mail <EMAIL>\n{PROSE * repeats}<SECRET>\n{PROSE}"
 
 
+@pytest.mark.slow
 def test_short_values_all_over_a_long_text_do_not_make_it_too_long_for_the_redactor():
     text = "x@a.io " * (WHOLE_CHARS // 7)
     assert LongTextRedactor(Redactor()).redact(text) == "<EMAIL> " * (WHOLE_CHARS // 7)
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("before", ["", "a", "é" * 40_000, PROSE * 3_000])
 def test_bytes_that_are_not_utf8_are_named_by_their_offset(before, tmp_path):
     (tmp_path / "file").write_bytes(before.encode() + b"\xff" + EMAIL.encode())
@@ -99,11 +103,13 @@ def test_json_lines_keep_scripts_readable_empty_lines_and_a_byte_order_mark_apar
     assert result.stdout == '{"a": "謝謝"}\n\n\n"\ufffd"\n'
 
 
+@pytest.mark.slow
 def test_a_long_string_in_a_json_line_is_redacted_and_not_given_up():
     text = PROSE * 3_000 + EMAIL
     assert json.loads(run("--jsonl", stdin=lines(text)).stdout) == PROSE * 3_000 + "<EMAIL>"
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize(
     "bad", [f"{{oops {EMAIL}", f'"a" "{EMAIL}"', "[" * 100_000, "9" * 5_000, f"{EMAIL}", "'single'"]
 )
@@ -182,6 +188,7 @@ def test_settings_apply_and_no_key_is_made(monkeypatch, tmp_path):
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("repeats", [700, 790, 791, 1_500, 4_000])
 def test_explain_finds_each_value_of_a_long_text_once(repeats):
     text = f"{PROSE * repeats}{EMAIL}\n{PEM}\n{PHONE}\n{PROSE * repeats}{EMAIL}"

@@ -56,6 +56,7 @@ def given(name, value):
     return {} if value is None else {name: value}
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize(("names", "said", "holds"), TABLE)
 async def test_the_first_that_says_something_holds(names, said, holds, monkeypatch):
     argument, context, database, environment = said

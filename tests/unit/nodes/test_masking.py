@@ -160,6 +160,7 @@ async def test_other_messages_are_redacted_too(mask):
     assert copy.id == "s1"
 
 
+@pytest.mark.slow
 @given(parts=PARTS)
 async def test_what_is_masked_has_no_value_and_comes_back_whole(parts):
     mask = TurnMask(redactor=Redactor(placeholder_key=bytes(32)), vault=InMemoryTurnVault())

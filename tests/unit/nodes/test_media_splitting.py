@@ -284,6 +284,7 @@ hostile = st.fixed_dictionaries(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(hostile, max_size=3))
 def test_any_block_is_taken_or_refused_with_a_typed_error(blocks):
     try:
@@ -295,6 +296,7 @@ def test_any_block_is_taken_or_refused_with_a_typed_error(blocks):
         json.dumps(payload_of(item.block))
 
 
+@pytest.mark.slow
 @given(st.lists(hostile, max_size=3))
 def test_the_standard_form_stays_as_it_is(blocks):
     once = standard_blocks(blocks)

@@ -64,6 +64,7 @@ async def test_the_node_hands_on_the_round_before(messages, expected):
     assert given == [expected]
 
 
+@pytest.mark.slow
 async def test_a_follow_up_is_decided_by_the_round_before():
     gate = make_memory_gate()
     asked = HumanMessage("And how long do they live?")

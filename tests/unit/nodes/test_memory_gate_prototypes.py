@@ -29,6 +29,7 @@ en = ["where is the parcel", "has the order been sent", "when does the delivery 
 """
 
 
+@pytest.mark.slow
 def test_the_vectors_that_ship_are_those_of_the_prototypes():
     """If not, run tools/gate_vectors.py. They are rounded to 8 bits."""
     stored = read_stored(local_embeddings().name).vectors
@@ -42,6 +43,7 @@ def test_the_vectors_that_ship_are_those_of_the_prototypes():
         assert cosine > 0.999
 
 
+@pytest.mark.slow
 def test_the_weights_that_ship_fit_their_prototypes():
     """The ridge leaves some on the wrong side; unfitted weights would leave half of them there."""
     gate = Neighbours(default_prototypes())

@@ -75,6 +75,7 @@ def test_an_answer_to_a_question_about_the_person_retrieves(text, lang):
     assert not decide_by_rules(text).retrieve
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     "offer", ["Shall I tell you more?", "Рассказать подробнее?", "Bạn muốn biết thêm không?", "要不要我继续讲？"]
 )
@@ -111,6 +112,7 @@ def test_thanks_and_tasks_need_no_round(text):
     assert not decide_by_rules(text, OWN["en"]).retrieve
 
 
+@pytest.mark.slow
 def test_what_rules_leave_open_about_the_round_before_is_the_persons():
     """Nothing of it is embedded; what this process has decided about it counts."""
     before = SpokenRound(said="At how many degrees does tin melt?", answered="At 232 °C.")
@@ -120,6 +122,7 @@ def test_what_rules_leave_open_about_the_round_before_is_the_persons():
     assert not decide("And in Fahrenheit?", before).retrieve
 
 
+@pytest.mark.slow
 def test_the_round_before_is_not_embedded(monkeypatch):
     embedded = []
     embed = LocalEmbeddings.embed_query

@@ -166,6 +166,7 @@ def test_what_no_rule_matches_retrieves():
     assert decide_by_rules("Where is the parcel?") == GateDecision(retrieve=True, reason="unsure")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plain", [False, True])
 def test_the_phrases_of_every_rule_compile(plain):
     import re

@@ -53,6 +53,7 @@ def in_lines_or_messages(prompt):
     return [int(re.search(r"number(\d+)", text)[1]) for text in texts]
 
 
+@pytest.mark.slow
 async def test_what_a_prompt_has_no_room_for_is_summarised_in_the_turn():
     summaries = InMemoryRollingSummaries()
     prompt = await prompted(
@@ -65,6 +66,7 @@ async def test_what_a_prompt_has_no_room_for_is_summarised_in_the_turn():
     assert prompt.untold == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "summariser",
     [
@@ -83,6 +85,7 @@ async def test_without_a_summary_the_oldest_rounds_are_quoted(summariser):
     assert prompt.total <= 4_096
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("window", [1_500, 2_500, 3_000, 4_096])
 async def test_the_last_six_rounds_are_told_however_much_is_quoted(window):
     assert in_lines_or_messages(await prompted(conversation(300), window=window))[-6:] == list(range(294, 300))

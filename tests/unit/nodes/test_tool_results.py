@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.nodes.tool_results import MAX_RESULT_CHARS, shown_result
@@ -68,7 +68,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=50)
+@pytest.mark.slow
 @given(st.lists(anything) | st.dictionaries(st.text(), anything))
 def test_any_json_stays_json_of_its_kind_within_the_length(value):
     kept = shown(value)

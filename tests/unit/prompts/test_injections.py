@@ -168,9 +168,11 @@ async def called_in_the_graph(texts):
     return called
 
 
+@pytest.mark.slow
 async def test_a_stored_order_calls_no_tool_in_the_graph():
     assert await called_in_the_graph(STORABLE) == []
 
 
+@pytest.mark.slow
 async def test_without_protection_tools_would_be_called_in_the_graph(unprotected):
     assert len(await called_in_the_graph(STORABLE)) > 0.5 * len(STORABLE)

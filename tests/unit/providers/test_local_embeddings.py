@@ -28,6 +28,7 @@ def similarity(model, query, text):
     return model.calibration.similarity(cosine(model.embed_query(query), model.embed_documents([text])[0]))
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("query", "answer", "other"),
     [
@@ -83,6 +84,7 @@ def test_a_question_asked_again_is_not_computed_again(model, monkeypatch):
     assert model.embed_query("Which parrots do I keep?") == first
 
 
+@pytest.mark.slow
 def test_many_threads_load_the_weights_once_and_agree():
     model = LocalEmbeddings()
     with ThreadPoolExecutor(8) as pool:
@@ -92,6 +94,7 @@ def test_many_threads_load_the_weights_once_and_agree():
     assert vectors == [vectors[0]] * 8
 
 
+@pytest.mark.slow
 async def test_first_use_on_an_event_loop_blocks_nothing():
     with blockbuster_ctx():
         with pytest.raises(BlockingError):
@@ -122,6 +125,7 @@ def test_a_process_has_one_local_model():
     assert local_embeddings() is local_embeddings()
 
 
+@pytest.mark.slow
 def test_a_batch_gives_what_each_text_gives_alone_and_the_same_text_is_computed_once(monkeypatch):
     model = LocalEmbeddings()
     engine = model.load()

@@ -96,6 +96,7 @@ def test_estimates_are_no_lower_than_three_quarters_of_the_count(text):
     assert count_tokens(text) * 0.75 <= estimate_tokens(text) <= count_tokens(text) * 2.1
 
 
+@pytest.mark.slow
 def test_importing_the_module_does_not_load_the_library():
     check = "import sys, discreet.providers.tokens; sys.exit('rs_bpe' in sys.modules)"
     subprocess.run([sys.executable, "-c", check], check=True)

@@ -140,11 +140,13 @@ def followed(tmp_path_factory):
     return Followed(folder, dict(zip(texts, said["redacted"], strict=True)), said)
 
 
+@pytest.mark.slow
 def test_a_password_told_in_the_new_language_is_hidden(followed):
     assert Redactor().redact(CZECH) == CZECH
     assert followed.redacted[CZECH] == CZECH.replace(PASSWORD, "<SECRET>")
 
 
+@pytest.mark.slow
 def test_the_new_type_is_masked_and_what_is_almost_of_it_is_not(followed):
     assert Redactor().redact(CARD) == CARD
     assert re.fullmatch("my library card is <LIBRARY_CARD>, thanks", followed.redacted[CARD])
@@ -157,6 +159,7 @@ def test_the_hostile_text_stays_as_it_is_once_it_is_redacted(followed):
     assert twice == once
 
 
+@pytest.mark.slow
 def test_the_tests_that_the_document_writes_and_names_pass_for_what_it_adds(followed):
     options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".")
     added = "cs or library or languages_are_these or lists_of_english"

@@ -90,6 +90,7 @@ def test_lines_of_many_threads_come_once_each(held, lines):
         assert of_one == [f"{number}.{each}" for each in range(50)]
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_before_writes_its_lines():
     program = """
 import logging

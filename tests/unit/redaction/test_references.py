@@ -29,6 +29,7 @@ SPOKEN = [
 ]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("spoken", SPOKEN)
 @given(secret_id=IDS)
 def test_the_redactor_leaves_it_alone(spoken, secret_id):

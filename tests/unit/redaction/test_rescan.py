@@ -50,6 +50,7 @@ def test_values_that_uncover_one_another_are_all_found_in_a_long_text():
     assert recogniser.seen < 2 * len(text)
 
 
+@pytest.mark.slow
 def test_a_text_that_goes_on_uncovering_is_masked_as_a_whole():
     text = "filler " * 3_000 + "\n" + "a" * 3_000 + " filler" * 3_000
     recogniser = Uncovering()
@@ -72,6 +73,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.lists(st.tuples(st.sampled_from(PIECES), st.integers(1, 60)), min_size=12, max_size=24))
 def test_redaction_of_long_texts_is_idempotent(pieces):
@@ -90,6 +92,7 @@ def test_short_and_long_texts_come_out_alike(size):
 FILLER = "lorem ipsum dolor sit amet " * 60
 
 
+@pytest.mark.fast_cases(8)
 @pytest.mark.parametrize("space", [" ", ""])
 @pytest.mark.parametrize("before", ["", "word ", "x" * 70, "x" * 300 + "/"])
 @pytest.mark.parametrize("after", ["", " word", "/" + "x" * 300])

@@ -2,7 +2,7 @@ import random
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.redaction import Redactor, StreamingRedactor
@@ -60,18 +60,18 @@ TEXTS = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=20)), max_s
 SIZES = st.lists(st.one_of(st.integers(1, 9), st.integers(1, 900)), min_size=1, max_size=20)
 
 
-@settings(max_examples=150)
+@pytest.mark.slow
 @given(TEXTS, SIZES)
 def test_a_stream_comes_out_as_the_whole_text_would(text, sizes):
     assert streamed(text, sizes) == REDACTOR.redact(text)
 
 
-@settings(max_examples=30)
 @given(TEXTS, SIZES)
 def test_a_thread_streams_with_its_tags(text, sizes):
     assert streamed(text, sizes, THREAD) == THREAD.redact(text)
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50, 10_000])
 def test_no_value_leaks_whatever_the_chunks(size):
     text = ("Some words before it. " * 30 + f"{MAIL} and 0912 345 678, " + private_key(40)) * 5
@@ -99,6 +99,7 @@ def test_numbers_without_end_are_masked_and_so_is_the_one_they_end_in():
     assert streamed(text, [50]) == "see 12 345 6789 see <OVERSIZE> then words"
 
 
+@pytest.mark.slow
 def test_a_key_longer_than_what_is_held_is_masked_to_its_end():
     out = streamed("here: " + private_key(1500) + "bye, now. " * 100, [300])
     assert BODY[:20] not in out
@@ -130,6 +131,7 @@ def test_an_empty_stream_is_empty():
     assert stream.feed("") + stream.close() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "row"),
     [

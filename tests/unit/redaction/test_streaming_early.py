@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.redaction import Redactor, StreamingRedactor
@@ -99,6 +99,7 @@ PROSE = [
 ]
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.parametrize(("said", "hidden"), VALUES)
 @pytest.mark.parametrize("sizes", [[1], [4], [3, 7, 2], [40]])
 def test_what_stands_before_its_value_or_in_it_never_slips_out(said: str, hidden: str, sizes: list[int]) -> None:
@@ -118,19 +119,21 @@ PIECES = st.one_of(
 )
 
 
-@settings(max_examples=100)
+@pytest.mark.slow
 @given(st.lists(PIECES, max_size=8).map(" ".join), st.lists(st.integers(1, 40), min_size=1, max_size=8))
 def test_what_a_whole_text_hides_is_not_shown_by_pieces(text: str, sizes: list[int]) -> None:
     whole, out = REDACTOR.redact(text), streamed(text, sizes)
     assert [hidden for _, hidden in VALUES if hidden in out and hidden not in whole] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_ordinary_text_comes_out_as_the_whole_would(language: str) -> None:
     for text in answers(language):
         assert streamed(text, [4]) == REDACTOR.redact(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_short_answer_comes_as_it_is_written(language: str) -> None:
     held, firsts = [], []

@@ -73,6 +73,7 @@ def by(size: int, text: str) -> Iterator[str]:
     return (text[at : at + size] for at in range(0, len(text), size))
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("marks", MARKS)
 @pytest.mark.parametrize("shape", SHAPES)
@@ -84,6 +85,7 @@ def test_a_key_comes_out_as_in_the_whole_text_whatever_stands_before_its_lines(s
         assert [size for size in sizes if streamed(by(size, text), early=early) != whole] == []
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("marks", [marks for marks in MARKS if len("".join(MARKS[marks])) < 30])
 @pytest.mark.parametrize(("shape", "step"), [("a short key", 1), ("a key with a short last row", 29)])
@@ -95,7 +97,8 @@ def test_every_split_into_two_comes_out_as_the_whole(shape, step, marks, early):
     assert [cut for cut in cuts if streamed([text[:cut], text[cut:]], early=early) != whole] == []
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.mark.slow
+@settings(deadline=None)
 @given(
     st.sampled_from(list(SHAPES)),
     st.sampled_from(list(MARKS)),
@@ -110,6 +113,7 @@ def test_three_pieces_come_out_as_the_whole_with_all_recognisers(shape, marks, n
     assert streamed(pieces, early=early, redactor=REDACTOR) == REDACTOR.redact(text)
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("marks", MARKS)
 def test_a_key_that_is_longer_than_what_is_held_has_one_placeholder(marks, early):
@@ -119,6 +123,7 @@ def test_a_key_that_is_longer_than_what_is_held_has_one_placeholder(marks, early
     assert streamed(by(977, text), early=early) == "\n".join(ordinary) + "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("newline", [r"\n", r"\r\n", r"\\n"])
 def test_a_long_key_with_escaped_line_breaks_is_masked_to_its_end(newline, early):
@@ -128,6 +133,7 @@ def test_a_long_key_with_escaped_line_breaks_is_masked_to_its_end(newline, early
         assert streamed(by(300, text), early=early) == KEYS.redact(text)
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("marks", MARKS)
 def test_of_a_key_that_is_being_written_nothing_is_let_go_early(marks):
     before, _ = MARKS[marks]

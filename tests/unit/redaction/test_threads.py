@@ -2,7 +2,7 @@ import itertools
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import ConfigurationError
@@ -94,7 +94,6 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
 @given(st.lists(st.one_of(WORDS, st.text(max_size=5)), max_size=12).map(" ".join))
 def test_what_was_masked_resolves_to_what_it_was(text):
     masked = THREAD.mask(text)

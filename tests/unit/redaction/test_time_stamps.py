@@ -98,6 +98,7 @@ def paragraphs(form):
         yield "\n\n".join(line.format(stamp(form, chance), chance.uniform(0, 900)) for _ in range(TOGETHER))
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_time_stamps_stay(form):
     changed = [
@@ -108,6 +109,7 @@ def test_time_stamps_stay(form):
     assert changed == []
 
 
+@pytest.mark.fast_cases(6)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_time_stamp_alone_stays(form):
     chance = random.Random(form.__name__)
@@ -115,6 +117,7 @@ def test_a_time_stamp_alone_stays(form):
     assert list(map(REDACTOR.redact, alone)) == alone
 
 
+@pytest.mark.fast_cases(5)
 @pytest.mark.parametrize("form", [form for form in FORMS if form is not epoch])
 def test_a_log_of_time_stamps_stays(form):
     chance = random.Random(form.__name__)

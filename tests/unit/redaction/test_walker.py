@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.messages import (
@@ -359,7 +359,6 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=150)
 @given(ANYTHING)
 def test_nothing_leaks_from_any_object_and_nothing_is_raised(value):
     once = walk(value)

@@ -21,6 +21,7 @@ def stored(value):
     return JsonPlusSerializer().dumps_typed(value)[1]
 
 
+@pytest.mark.slow
 @given(PLAIN)
 def test_plain_data_comes_back(value):
     assert unpack(pack(value)) == value

@@ -64,6 +64,7 @@ def test_what_was_searched_is_not_searched_again():
     assert redactor.asked == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [0, WINDOW - OVERLAP - 5, WINDOW - 5, WINDOW + 10, 2 * WINDOW])
 def test_long_texts_are_searched_at_every_place(texts, at):
     words = "All is well. " * (3 * WINDOW // 13)

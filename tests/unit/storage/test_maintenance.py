@@ -44,6 +44,7 @@ async def test_work_with_a_delay_does_not_begin_at_once():
             await begun.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("swallowed", [0, 1])
 async def test_the_end_of_the_block_awaits_the_end_of_the_work_even_if_it_misses_being_told(swallowed):
     begun, ended = asyncio.Event(), []

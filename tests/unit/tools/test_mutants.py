@@ -65,6 +65,7 @@ def test_a_name_is_given_once(project):
         read(project)
 
 
+@pytest.mark.slow
 def test_those_of_this_repository_fit_and_are_python():
     """If not, a rewrite has moved the code of one: move it along in tools/mutants.toml, or make one of the same kind."""
     from mutants import BY_HAND, by_hand

@@ -112,6 +112,7 @@ def test_langsmiths_own_switches_leave_errors_tags_and_names(traced):
     assert {"failure", "tag", "run name"} <= found
 
 
+@pytest.mark.slow
 def test_hidden_traces_tell_what_ran_and_hold_no_planted_value(traced):
     sent, _, found = traced("hidden", **ON)
     assert found == set()
@@ -126,6 +127,7 @@ def test_hidden_allows_tracing_and_does_not_turn_it_on(traced, planted):
     assert sent == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variables", [ON, {}])
 def test_off_sends_nothing_whatever_langsmiths_variables_say(traced, variables):
     sent, log, _ = traced("off", **variables)

@@ -66,6 +66,7 @@ FORMS = {"? word, hex"} | {
 """What numbers are found as in rows, heap and WAL; and how the log shows bytes."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", ["async", pytest.param("sync", marks=pytest.mark.slow)])
 async def test_a_stock_saver_leaves_everything_where_it_is_looked_for(new_talkative_database, plants, left_by, face):
     scenes = make_scenes(plants, face, ["sync"], stories=SOME_STORIES)

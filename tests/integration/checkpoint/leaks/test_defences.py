@@ -57,6 +57,7 @@ HOLES = {
 """What is replaced by what, and one of the places that leak then."""
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("hole", HOLES)
 async def test_a_hole_in_the_filter_is_found_or_refused(monkeypatch, talkative_database, plants, left_by, hole):
     owner, name, stand_in, place = HOLES[hole]
@@ -71,6 +72,7 @@ async def test_a_hole_in_the_filter_is_found_or_refused(monkeypatch, talkative_d
     assert place in leaking or any("LeakBlockedError" in error for error in wrong.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", FACES)
 async def test_without_a_filter_the_tripwire_refuses_every_turn(monkeypatch, talkative_database, plants, left_by, face):
     monkeypatch.setattr(durable_form, "filter_checkpoint", everything)
@@ -119,6 +121,7 @@ def as_write(durable, value):
     return durable.aput_writes(where, [("topic", value)], "task")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", [as_value, as_write])
 @pytest.mark.parametrize("what", REFUSED)
 async def test_without_filter_and_tripwire_the_database_refuses(

@@ -9,6 +9,7 @@ from leak_battery.stories import DURABILITIES, FACES
 from prometheus_client import generate_latest
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("durability", DURABILITIES)
 @pytest.mark.parametrize("face", FACES)
 async def test_nothing_planted_is_on_disk_and_what_must_survive_is(

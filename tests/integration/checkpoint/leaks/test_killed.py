@@ -16,6 +16,7 @@ def play_and_kill(dsn, plants, face, every):
         return process.stdout.readline().strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", FACES)
 async def test_a_killed_process_leaves_nothing_planted_and_another_goes_on(
     talkative_database, plants, left_by, face, every

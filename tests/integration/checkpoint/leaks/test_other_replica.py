@@ -22,6 +22,7 @@ async def say_more(scene, scenario, saver):
     await take(scene, scenario, scenario.build(scene, saver), Step("message", "over"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", FACES)
 async def test_a_replica_that_refuses_an_answer_leaves_nothing_of_it(talkative_database, plants, left_by, face, every):
     scenes = make_scenes(plants, face, DURABILITIES, scenarios=TALKS, stories=PAUSED, every=every)

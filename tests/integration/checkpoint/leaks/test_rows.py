@@ -25,6 +25,7 @@ def column(dsn, query):
         return {name for (name,) in connection.execute(query)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("durability", DURABILITIES)
 async def test_rows_name_only_the_engines_channels_and_those_of_the_policy(database, plants, durability):
     names = ["agent", "private channels", "stateful subgraph", "sends", "functional", "delta"]

@@ -19,6 +19,7 @@ async def answer_elsewhere(scene, scenario, saver):
     await take(scene, scenario, graph, Step("message", "paused"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", FACES)
 async def test_a_spilled_pause_shows_nothing_and_is_resumed_elsewhere(talkative_database, plants, left_by, face, every):
     scenes = make_scenes(plants, face, DURABILITIES, scenarios=TALKS, stories=PAUSED, every=every)

@@ -27,6 +27,7 @@ def left(rows):
     return count
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_deleted_thread_leaves_no_row_and_its_neighbour_all(tier, start, say, left):
     for thread in (start(tier, "1"), start(tier, "1", "node"), start(tier, "2")):
         await thread.put(say("a", "b"), note=["x"])
@@ -128,6 +129,7 @@ async def test_a_thread_that_is_not_there_copies_to_nothing(tier, rows):
     assert rows("SELECT * FROM checkpoints") == []
 
 
+@pytest.mark.fast_cases(2)
 async def test_pruning_to_the_latest_keeps_its_messages_alone(tier, start, say, rows, left):
     thread, sub, other = start(tier), start(tier, ns="node"), start(tier, "2")
     await thread.put(first := say("a", "b", "c"))
@@ -150,6 +152,7 @@ async def test_pruning_to_the_latest_keeps_its_messages_alone(tier, start, say, 
     assert await thread.read() == longer
 
 
+@pytest.mark.fast_cases(2)
 async def test_after_pruning_a_thread_whose_head_is_ours_nothing_of_a_stock_saver_is_left(tier, start, say, rows, left):
     """Whatever namespaces it used, with the writes and blobs that no checkpoint has."""
     thread, sub, call = start(tier), start(tier, ns="node"), start(tier, ns="tools:7")
@@ -173,6 +176,7 @@ async def test_after_pruning_a_thread_whose_head_is_ours_nothing_of_a_stock_save
     assert (found.checkpoint["channel_values"]["messages"], found.parent_config) == (latest, None)
 
 
+@pytest.mark.fast_cases(3)
 async def test_namespaces_that_are_stored_stay_with_the_newest_of_each(tier, start, say, rows):
     thread, sub = start(tier), start(tier, ns="node")
     thread.ours = sub.ours = True
@@ -183,6 +187,7 @@ async def test_namespaces_that_are_stored_stay_with_the_newest_of_each(tier, sta
     assert rows("SELECT checkpoint_ns, content FROM checkpoint_messages ORDER BY 1") == [("", "b"), ("node", "b")]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_delta_channel_whose_value_is_its_history_is_not_pruned(tier, start, say, left):
     stock, ours = start(tier, "1"), start(tier, "2")
     ours.ours = True
@@ -197,6 +202,7 @@ async def test_a_delta_channel_whose_value_is_its_history_is_not_pruned(tier, st
     assert left("2") == [1, 0, 0, 1]
 
 
+@pytest.mark.fast_cases(2)
 async def test_pruning_by_deletion_leaves_nothing(tier, start, say, left):
     for name in ("1", "2", "3"):
         await start(tier, name).put(say("a"), note=["x"])
@@ -256,6 +262,7 @@ def filled(dsn):
         connection.execute("ANALYZE")
 
 
+@pytest.mark.slow
 def test_no_statement_reads_a_whole_table(filled, another):
     """20,000 rows in each; a table that small is still read whole if no index serves."""
     where = " WHERE thread_id = %(id)s AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1"

@@ -31,6 +31,7 @@ def begun_before(thread):
     return thread
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_late_put_stores_nothing(tier, another, start, say, left):
     thread = start(tier)
     await thread.put(say("a"), note=["x"])
@@ -44,6 +45,7 @@ async def test_a_late_put_stores_nothing(tier, another, start, say, left):
     assert left("1") == [0, 0, 0, 0]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_new_run_stores_under_the_same_id_and_a_late_one_beside_it_does_not(tier, another, start, say, left):
     old = start(tier)
     await old.put(say("a"))
@@ -59,6 +61,7 @@ async def test_a_new_run_stores_under_the_same_id_and_a_late_one_beside_it_does_
     assert left("1") == [2, 1, 1, 2]
 
 
+@pytest.mark.fast_cases(2)
 async def test_the_second_deletion_counts(tier, another, start, say, left):
     await another.adelete_thread("1")
     between = (await another.alast_deletions(["1"])).times["1"]
@@ -71,6 +74,7 @@ async def test_the_second_deletion_counts(tier, another, start, say, left):
     assert left("1") == [0, 0, 0, 0]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_copy_to_a_deleted_thread_is_a_new_beginning_and_one_from_it_is_nothing(
     tier, another, start, say, left
 ):
@@ -87,6 +91,7 @@ async def test_a_copy_to_a_deleted_thread_is_a_new_beginning_and_one_from_it_is_
     assert await copy.read() == longer
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.dialect
 async def test_tombstones_go_when_their_time_is_over(tier, start, say, rows):
     for name in ("1", "2", "3"):

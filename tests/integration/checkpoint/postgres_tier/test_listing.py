@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from discreet.checkpoint.postgres.pages import PAGE_SIZE
 
 
@@ -9,6 +11,7 @@ def ids(found):
     return [item.config["configurable"]["checkpoint_id"] for item in found]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_history_longer_than_a_page_is_listed_whole(tier, start, say):
     thread, value, stored = start(tier), [], []
     for _ in range(PAGE_SIZE + 5):
@@ -22,6 +25,7 @@ async def test_a_history_longer_than_a_page_is_listed_whole(tier, start, say):
     assert ids([item async for item in tier.alist(thread.latest, filter={"step": 2})]) == []
 
 
+@pytest.mark.slow
 async def test_copies_which_share_their_ids_are_all_listed(another, start, say):
     thread = start(another)
     for _ in range(3):

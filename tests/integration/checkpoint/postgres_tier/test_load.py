@@ -62,6 +62,7 @@ def test_two_hundred_turns_at_once_in_threads(dsn, rows):
     assert rows("SELECT count(DISTINCT thread_id) FROM checkpoints") == [TURNS]
 
 
+@pytest.mark.slow
 async def test_nobody_waits_for_a_database_that_is_away_in_turn(relay):
     async with AsyncConnectionPool(relay.dsn, open=False, **POOL) as pool:
         saver = RedactingSaver.from_pool(pool)

@@ -32,6 +32,7 @@ async def test_messages_are_rows_and_everything_else_is_where_langgraph_keeps_it
     assert rows("SELECT checkpoint -> 'channel_values' FROM checkpoints") == [{"count": 1}]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_growing_thread_stores_each_message_once(tier, start, say, rows):
     thread, value = start(tier), []
     for number in range(12):
@@ -44,6 +45,7 @@ async def test_a_growing_thread_stores_each_message_once(tier, start, say, rows)
     assert [len(item.checkpoint["channel_values"]["messages"]) for item in listed] == [*range(24, 0, -2)]
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_process_that_has_read_nothing_recognises_the_parents_messages(tier, another, start, say, rows):
     thread = start(another)
     await thread.put(first := say("a", "b"))
@@ -52,6 +54,7 @@ async def test_a_process_that_has_read_nothing_recognises_the_parents_messages(t
     assert (rows(COUNT), rows(RUNS)[-1]) == ([3], [["messages", 0, 2]])
 
 
+@pytest.mark.fast_cases(3)
 async def test_edits_share_what_they_did_not_touch(tier, start, say, rows):
     thread = start(tier)
     await thread.put(before := say("a", "b", "c", "d"))
@@ -129,6 +132,7 @@ async def test_a_thread_in_which_others_are_always_faster_is_given_up(another, s
     assert len(asked) == 2 * ATTEMPTS - 1  # the first looks among rows that it knows
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize(
     "value",
     [[], Chosen.of([]), [AIMessage("a", response_metadata={"model": "m"})], [RemoveMessage(id="1")], "text", None],
@@ -175,6 +179,7 @@ async def test_namespaces_and_threads_have_rows_of_their_own(tier, start, say, r
     assert rows(COUNT) == [6]
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.dialect
 async def test_a_stock_savers_thread_is_read_and_carried_on(tier, start, say, rows, another):
     stock = AsyncPostgresSaver(another.conn)
@@ -188,6 +193,7 @@ async def test_a_stock_savers_thread_is_read_and_carried_on(tier, start, say, ro
     assert rows(COUNT) == [2]
 
 
+@pytest.mark.fast_cases(3)
 async def test_one_message_can_be_erased_or_reworded_in_its_row(tier, start, say, rows):
     thread = start(tier)
     await thread.put(value := say("a", "b", "c", "d"))
@@ -222,6 +228,7 @@ async def test_a_callers_list_may_change_without_the_rows(tier, start, say, rows
     assert (len(await thread.read()), rows(COUNT)) == (3, [3])
 
 
+@pytest.mark.slow
 async def test_all_capabilities_conform(open_tier):
     @checkpointer_test(name="AsyncPostgresTier")
     async def saver():

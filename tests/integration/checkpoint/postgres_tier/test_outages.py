@@ -14,6 +14,7 @@ from discreet.errors import DiscreetError, StorageError, StorageUnavailableError
 KILL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["async pool", "sync pool"])
 async def test_a_restart_of_the_server_goes_unnoticed_over_a_pool(open_tier, start, say, rows, kind):
     tier = await open_tier(kind, pool={"min_size": 4, "max_size": 4})
@@ -58,6 +59,7 @@ async def test_a_put_whose_answer_is_lost_is_repeated(another, start, say, monke
     assert len(calls) == 5, "guard, put, put that is refused as its rows are there, read, put"
 
 
+@pytest.mark.slow
 async def test_what_does_not_pass_is_given_up(another, start, say, monkeypatch):
     monkeypatch.setattr(failures, "RETRY_SECONDS", 1)
     calls = []

@@ -79,6 +79,7 @@ def use_all_blocking(saver: RedactingSyncSaver) -> None:
     saver.setup(guard=False)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 @pytest.mark.parametrize("schema", ["threads", 'Odd "name"', "checkpoints"])
 async def test_nothing_is_looked_for_in_search_path(dsn, rows, schema):
@@ -88,6 +89,7 @@ async def test_nothing_is_looked_for_in_search_path(dsn, rows, schema):
     assert rows(TABLES) == [schema]
 
 
+@pytest.mark.slow
 def test_nothing_is_looked_for_in_search_path_by_the_sync_saver(dsn, rows):
     keys = Keyring([make_key()])
     with RedactingSyncSaver.from_conn_string(on_path(dsn, ""), keys=keys, schema="threads") as saver:
@@ -95,6 +97,7 @@ def test_nothing_is_looked_for_in_search_path_by_the_sync_saver(dsn, rows):
     assert rows(TABLES) == ["threads"]
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_tables_are_where_langgraph_would_create_them(dsn, rows):
     rows("CREATE SCHEMA first; CREATE SCHEMA second")
@@ -105,6 +108,7 @@ async def test_tables_are_where_langgraph_would_create_them(dsn, rows):
     assert rows(TABLES) == ["first"]
 
 
+@pytest.mark.slow
 async def test_threads_are_found_after_somebody_has_made_a_schema_named_like_the_role(dsn, rows):
     with role(dsn, "CREATE ON SCHEMA public") as (name, as_role):
         rows(f"GRANT CREATE ON DATABASE {psycopg.conninfo.conninfo_to_dict(dsn)['dbname']} TO {name}")
@@ -118,6 +122,7 @@ async def test_threads_are_found_after_somebody_has_made_a_schema_named_like_the
         assert rows(TABLES) == ["public"]
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_two_sets_of_tables_in_sight_are_refused(dsn, rows):
     for schema in ("left", "right"):
@@ -143,6 +148,7 @@ async def test_no_schema_in_sight_is_refused(dsn):
 DML = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public"
 
 
+@pytest.mark.slow
 async def test_setup_of_a_role_that_owns_nothing_looks_and_changes_nothing(dsn, rows):
     keys = Keyring([make_key()])
     async with RedactingSaver.from_conn_string(dsn, keys=keys) as owner:
@@ -159,6 +165,7 @@ async def test_setup_of_a_role_that_owns_nothing_looks_and_changes_nothing(dsn, 
         other.rollback()
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize(
     ("missing", "named"),
     [

@@ -83,6 +83,7 @@ async def test_whoever_finds_tables_after_an_interrupted_start_finds_them_guarde
 INVALID = "SELECT relname::text FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE NOT indisvalid"
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.dialect
 @pytest.mark.parametrize("kind", ["async pool", "sync pool"])
 @pytest.mark.parametrize("recorded", [True, False])
@@ -128,6 +129,7 @@ async def test_a_guard_on_a_stock_database_leaves_old_rows_and_refuses_new_ones(
     await thread.put(None, other=[REFUSED["tool"]])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stock")
 @pytest.mark.parametrize("kind", ["async pool", "sync pool"])
 async def test_a_guard_does_not_wait_behind_a_long_backup(open_tier, rows, dsn, kind, monkeypatch):
@@ -150,6 +152,7 @@ async def test_new_tables_come_without_a_guard_on_request(open_tier, rows):
     assert rows(GUARDS) == []
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("name", REFUSED)
 async def test_a_guarded_database_refuses_whole_calls(guarded, start, say, rows, name):
     thread = start(guarded)
@@ -173,6 +176,7 @@ async def test_text_that_quotes_what_is_refused_is_taken(guarded, start):
     assert found.checkpoint["channel_values"]["other"] == found.pending_writes[0][2] == quoted
 
 
+@pytest.mark.slow
 async def test_nothing_of_what_was_refused_is_in_the_error_a_log_or_a_file(guarded, start, token, caplog, server_dsn):
     caplog.set_level(logging.DEBUG)
     thread, message = start(guarded), ToolMessage(token, tool_call_id=token)

@@ -311,6 +311,12 @@ def shop() -> Shop:
 
 
 @pytest.fixture
+def relay(migrated_relay: Any) -> Any:
+    """Return a relay to a database with the savers' tables."""
+    return migrated_relay
+
+
+@pytest.fixture
 async def rows(request: pytest.FixtureRequest) -> AsyncIterator[Rows]:
     """Return savers over rows in memory or PostgreSQL."""
     kind, face = request.param.split(":")

@@ -25,6 +25,7 @@ def users(texts):
     return [text for text in texts if text[0] == "h"]
 
 
+@pytest.mark.slow
 async def test_threads_at_once_are_kept_apart(asynchronous, shop):
     talk = asynchronous.talk(shop.loop)
 
@@ -55,6 +56,7 @@ async def test_threads_of_a_thread_pool_are_kept_apart(blocking, shop):
     assert shop.model.refused == 0
 
 
+@pytest.mark.slow
 async def test_pauses_and_failures_at_once_do_not_mix(asynchronous, shop):
     talk = asynchronous.talk(shop.loop)
 
@@ -86,6 +88,7 @@ async def said_ever(talk):
     }
 
 
+@pytest.mark.slow
 async def test_replicas_in_one_thread_at_once_lose_no_finished_turn(asynchronous, shop):
     talks = [asynchronous.talk(shop.loop) for _ in range(3)]
     await talks[0].invoke(shop.say("the beginning"))
@@ -129,6 +132,7 @@ async def test_many_answers_to_one_question_act_once_or_are_refused(asynchronous
     assert shop.runs == ["ask yes"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_replica_that_only_reads_never_disturbs(rows, shop):
     writer, reader = rows.talk(shop.loop), rows.talk(shop.loop)
     for turn in range(4):

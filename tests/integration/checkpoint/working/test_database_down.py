@@ -61,6 +61,7 @@ async def test_a_turn_whose_end_could_not_be_stored_is_stored_with_the_next(rows
     assert (shop.runs, shop.model.refused) == (["note"], 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("durability", ["sync", "exit"])  # as above
 async def test_an_outage_at_the_end_of_a_turn_is_waited_for(rows, relay, shop, durability, monkeypatch):
     monkeypatch.setattr(turn_ends, "PATIENCE_SECONDS", 60)
@@ -76,6 +77,7 @@ async def test_an_outage_at_the_end_of_a_turn_is_waited_for(rows, relay, shop, d
     assert await rows.talk(shop.loop).texts() == ["h:use:note one", "a:answer to"]
 
 
+@pytest.mark.slow
 async def test_an_outage_writes_nothing_raw(rows, relay, shop, durability, on_disk):
     talk = rows.talk(shop.loop)
     shop.in_tool = relay.down
@@ -105,6 +107,7 @@ async def test_an_outage_that_ends_within_the_turn_is_not_noticed(rows, relay, s
     assert shop.runs == ["note"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("durability", ["sync", "exit"])  # as above
 async def test_an_outage_over_several_turns_loses_none_that_was_finished(rows, relay, shop, durability):
     durability = {"durability": durability}
@@ -170,6 +173,7 @@ async def collect(shown, stream):
         shown.append(chunk)
 
 
+@pytest.mark.slow
 async def test_an_answer_to_a_question_whose_stub_was_lost_never_acts(rows, relay, shop, durability, on_disk):
     await ask_and_crash(rows, relay, shop, **durability)
     relay.up()
@@ -197,6 +201,7 @@ async def test_the_process_that_asked_can_be_answered_after_the_outage(rows, rel
     assert shop.model.refused == 0
 
 
+@pytest.mark.slow
 async def test_an_answer_during_an_outage_is_not_lost(rows, relay, shop):
     talk = rows.talk(shop.loop)
     await talk.invoke(shop.say("use:ask one"))
@@ -211,6 +216,7 @@ async def test_an_answer_during_an_outage_is_not_lost(rows, relay, shop):
     assert await rows.talk(shop.loop).texts() == ["h:use:ask one", "a:answer to", "h:and now", "a:answer to"]
 
 
+@pytest.mark.slow
 async def test_connections_cut_by_the_server_are_replaced(rows, shop, relay):
     """As after a restart of the server: the pool's connections are dead, new ones are welcome."""
     talk = rows.talk(shop.loop)
@@ -224,6 +230,7 @@ async def test_connections_cut_by_the_server_are_replaced(rows, shop, relay):
     assert await rows.talk(shop.loop).texts() == ["h:first one", "a:answer to", "h:second one", "a:answer to"]
 
 
+@pytest.mark.slow
 async def test_other_operations_fail_as_clearly(rows, relay, shop):
     saver = rows.open()
     talk = rows.talk(shop.loop, saver)

@@ -81,6 +81,7 @@ async def by(rows, saver, name, *args, **options):
     return await asyncio.to_thread(method, *args, **options) if rows.sync else await method(*args, **options)
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("turns", [0, 1])
 async def test_what_a_run_stores_after_deletion_is_dropped(rows, shop, durability, dropped, turns):
     saver = rows.open()
@@ -99,6 +100,7 @@ async def test_what_a_run_stores_after_deletion_is_dropped(rows, shop, durabilit
     assert await talk.texts() == ["h:hello again", "a:answer to"]
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("again", ["same", "another"])
 async def test_a_new_run_beside_the_late_one_keeps_everything(rows, shop, durability, deleter, again):
     saver = rows.open()
@@ -117,6 +119,7 @@ async def test_a_new_run_beside_the_late_one_keeps_everything(rows, shop, durabi
         assert texts == [*expected, "h:and now", "a:answer to"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_deleted_thread_begins_anew_at_once_again_and_again(rows, shop, durability, deleter):
     saver = rows.open()
     talks = [rows.talk(shop.loop, saver), rows.talk(shop.loop, saver if in_memory(saver) else None)]
@@ -131,6 +134,7 @@ async def test_a_deleted_thread_begins_anew_at_once_again_and_again(rows, shop, 
             assert await reading.texts() == []
 
 
+@pytest.mark.fast_cases(2)
 async def test_an_open_turn_in_ram_is_not_seen_once_its_thread_was_deleted(rows, shop, deleter):
     talk = rows.talk(shop.loop, saver := rows.open())
     await talk.invoke(shop.say("use:ask one"))
@@ -142,6 +146,7 @@ async def test_an_open_turn_in_ram_is_not_seen_once_its_thread_was_deleted(rows,
     assert await talk.texts() == ["h:anew here", "a:answer to", "h:and here", "a:answer to"]
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_late_pause_waits_for_nobody(rows, shop, durability, deleter, stored):
     saver = rows.open()
     talk = rows.talk(shop.loop, saver)
@@ -183,6 +188,7 @@ async def test_a_pause_spilled_while_its_thread_is_deleted_is_not_found(rows, sh
     assert await talk.texts() == []
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_run_that_was_deleted_while_under_way_leaves_nothing(rows, shop, durability):
     run = str(uuid4())
     saver = rows.open()
@@ -196,6 +202,7 @@ async def test_a_run_that_was_deleted_while_under_way_leaves_nothing(rows, shop,
     assert await talk.texts() == ["h:first one", "a:answer to"]
 
 
+@pytest.mark.fast_cases(3)
 async def test_what_is_stored_while_its_run_is_deleted_goes_too(rows, shop, durability, monkeypatch):
     """The row comes right after the deletion has looked for it."""
     run = str(uuid4())
@@ -223,6 +230,7 @@ async def test_what_is_stored_while_its_run_is_deleted_goes_too(rows, shop, dura
     assert await talk.texts() == ["h:first one", "a:answer to"]
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_dropped_write_is_told_once_and_without_its_words(rows, shop, durability, caplog):
     saver = rows.open()
     talk = rows.talk(shop.loop, saver)

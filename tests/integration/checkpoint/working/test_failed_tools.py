@@ -41,6 +41,7 @@ async def fail(talk, shop, text, **options):
         await talk.invoke(shop.say(text), **options)
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_retry_runs_the_tool_alone(rows, shop, make, durability):
     talk = rows.talk(make)
     await fail(talk, shop, "use:fail one", **durability)
@@ -58,6 +59,7 @@ async def fail_again(talk, durability):
         await talk.invoke(None, **durability)
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.parametrize("before", [0, 1], ids=["first-turn", "later-turn"])
 async def test_a_new_message_goes_on_without_the_call(rows, shop, make, durability, before):
     talk = rows.talk(make)
@@ -74,6 +76,7 @@ async def test_a_new_message_goes_on_without_the_call(rows, shop, make, durabili
     assert (shop.model.refused, shop.runs) == (0, ["note"])
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_new_message_after_several_retries(rows, shop, make, durability):
     talk = rows.talk(make)
     await fail(talk, shop, "use:fail one", **durability)
@@ -84,6 +87,7 @@ async def test_a_new_message_after_several_retries(rows, shop, make, durability)
     assert await talk.texts() == ["h:use:fail one", "h:never mind", "a:answer to"]
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_failing_message_after_a_failure(rows, shop, make, durability):
     talk = rows.talk(make)
     await fail(talk, shop, "use:fail one", **durability)
@@ -94,6 +98,7 @@ async def test_a_failing_message_after_a_failure(rows, shop, make, durability):
     assert await talk.texts() == ["h:use:fail one", "h:use:fail two", "a:answer to"]
 
 
+@pytest.mark.fast_cases(3)
 async def test_the_call_that_failed_after_one_that_worked_in_the_same_turn(rows, shop, durability):
     """The second round of tools fails: the first round's call and result are not dangling, and go with the turn."""
     rounds = iter(["note", "fail"])
@@ -114,6 +119,7 @@ async def test_the_call_that_failed_after_one_that_worked_in_the_same_turn(rows,
     assert await talk.texts() == ["h:hello there", "h:never mind", "a:answer to"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_on_another_replica_the_turn_runs_again_from_its_message(rows, shop, make, durability):
     await fail(rows.talk(make), shop, "use:fail one", **durability)
     shop.broken = False
@@ -125,6 +131,7 @@ async def test_on_another_replica_the_turn_runs_again_from_its_message(rows, sho
     assert (await there.texts())[0] == "h:use:fail one"
 
 
+@pytest.mark.fast_cases(4)
 async def test_on_another_replica_a_new_message_is_answered(rows, shop, make, durability):
     await fail(rows.talk(make), shop, "use:fail one", **durability)
     there = rows.talk(make)
@@ -166,6 +173,7 @@ async def test_of_parallel_calls_a_retry_runs_only_the_one_that_failed(rows, sho
     assert shop.model.refused == 0
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("shape", ["react", "agent"])
 async def test_of_parallel_calls_with_one_failed_a_new_message_is_answered(rows, shop, shape, durability):
     talk = rows.talk(SHAPES[shape](shop))
@@ -249,6 +257,7 @@ async def test_of_parallel_sends_a_retry_runs_only_the_one_that_failed(rows, sho
     assert await talk.texts() == ["h:hello there", "a:answer to"]
 
 
+@pytest.mark.fast_cases(3)
 async def test_where_different_nodes_ran_side_by_side_a_retry_makes_what_follows_the_call(rows, shop, durability):
     builder, audited = StateGraph(InputState), []
     builder.add_node("model", shop._call_model)

@@ -21,6 +21,7 @@ async def saver(rows):
     return rows.open()
 
 
+@pytest.mark.slow
 async def test_a_copy_has_the_history_and_goes_its_own_way(rows, saver, shop):
     talk = rows.talk(shop.loop, saver)
     await talk.invoke(shop.say("use:note one"))
@@ -32,6 +33,7 @@ async def test_a_copy_has_the_history_and_goes_its_own_way(rows, saver, shop):
     assert await rows.talk(shop.loop).texts(COPY) == await talk.texts(COPY)
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("first", [THREAD, COPY], ids=["original-first", "copy-first"])
 async def test_a_copy_of_a_pause_can_be_answered_on_its_own(rows, saver, shop, first):
     talk = rows.talk(shop.loop, saver)
@@ -70,6 +72,7 @@ async def test_pruning_keeps_the_newest_state(rows, saver, shop):
     assert await rows.talk(shop.loop).texts() == await talk.texts()
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("turns", [1, 2, 9])
 async def test_pruning_keeps_so_many_turns(rows, saver, shop, durability, turns):
     talk = rows.talk(shop.loop, saver)
@@ -143,6 +146,7 @@ async def test_pruning_with_delete_leaves_nothing(rows, saver, shop):
     assert (await talk.texts(), await talk.history()) == ([], [])
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("order", ["hello there", "use:ask two", "use:fail two"])
 async def test_a_deleted_thread_is_gone_and_begins_anew(rows, saver, shop, order):
     talk = rows.talk(shop.loop, saver)
@@ -158,6 +162,7 @@ async def test_a_deleted_thread_is_gone_and_begins_anew(rows, saver, shop, order
     assert await talk.texts() == ["h:hello again", "a:answer to"]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"], indirect=True)
 async def test_an_answer_after_deletion_calls_no_tool_and_leaves_nothing(rows, saver, shop, durability):
     """Where there is no checkpoint, LangGraph begins at the start; only with durability "sync" does it wait for us."""

@@ -14,6 +14,7 @@ def by_id(state, *answers):
     return Command(resume={item.id: answer for item, answer in zip(state.interrupts, answers, strict=True)})
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("shape", ["loop", "guarded"])
 @pytest.mark.parametrize("as_map", [False, True], ids=["value", "map"])
 async def test_an_answer_resumes_the_paused_call_alone(rows, shop, durability, shape, as_map):
@@ -31,6 +32,7 @@ async def test_an_answer_resumes_the_paused_call_alone(rows, shop, durability, s
     assert await talk.texts() == [f"h:{order}", "a:answer to"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_two_questions_of_one_call_are_asked_one_after_the_other(rows, shop, durability):
     talk = rows.talk(shop.loop)
     await talk.invoke(shop.say("use:ask_twice one"), **durability)
@@ -71,6 +73,7 @@ async def test_parallel_questions_are_answered_together(rows, shop, durability):
     assert await talk.texts() == ["h:hello there", "a:answer to"]
 
 
+@pytest.mark.fast_cases(3)
 async def test_parallel_questions_are_answered_one_by_one(rows, shop, durability):
     talk = rows.talk(parallel(shop))
     await talk.invoke(shop.say("hello there"), **durability)
@@ -112,6 +115,7 @@ async def test_a_static_breakpoint_stops_and_goes_on(rows, shop, durability):
     assert await talk.texts() == ["h:use:note one", "a:answer to"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_new_message_on_another_replica_is_answered(rows, shop, durability):
     await rows.talk(shop.loop).invoke(shop.say("use:ask one"), **durability)
     talk = rows.talk(shop.loop)

@@ -51,6 +51,7 @@ def earlier(request):
     return request.param
 
 
+@pytest.mark.fast_cases(3)
 async def test_an_answer_on_another_replica_is_refused(rows, shop, shape, durability, earlier):
     make, order = shape
     here, there = rows.talk(make), rows.talk(make)
@@ -66,6 +67,7 @@ async def test_an_answer_on_another_replica_is_refused(rows, shop, shape, durabi
     assert [text for text in await there.texts() if text[0] == "h"][earlier:] == [f"h:{order}", "h:new one"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_after_a_refusal_the_state_can_be_updated(rows, shop, durability):
     await rows.talk(shop.loop).invoke(shop.say("use:ask one"), **durability)
     there = rows.talk(shop.loop)
@@ -75,6 +77,7 @@ async def test_after_a_refusal_the_state_can_be_updated(rows, shop, durability):
     assert await there.texts() == ["h:use:ask one", "a:let me", "a:answer by"]
 
 
+@pytest.mark.fast_cases(3)
 async def test_an_answer_by_id_on_another_replica_acts_on_nothing(rows, shop, shape, durability, earlier):
     """LangGraph shows a saver no answers that name their questions; where none is pending they do nothing."""
     make, order = shape
@@ -90,6 +93,7 @@ async def test_an_answer_by_id_on_another_replica_acts_on_nothing(rows, shop, sh
     assert (shop.runs, shop.model.refused) == ([], 0)
 
 
+@pytest.mark.fast_cases(3)
 async def test_the_replica_that_holds_the_turn_may_still_resume_after_a_refusal_elsewhere(rows, shop, shape):
     make, order = shape
     here, there = rows.talk(make), rows.talk(make)
@@ -103,6 +107,7 @@ async def test_the_replica_that_holds_the_turn_may_still_resume_after_a_refusal_
         assert len(shop.runs) == 1
 
 
+@pytest.mark.fast_cases(2)
 async def test_an_answer_is_refused_after_another_replica_moved_the_thread_on(rows, shop, shape, durability):
     make, order = shape
     here, there = rows.talk(make), rows.talk(make)
@@ -135,6 +140,7 @@ async def test_the_question_is_shown_elsewhere_without_its_words(rows, shop, dur
     assert (human.type, plan.type, plan.text, plan.tool_calls) == ("human", "ai", f"let me {shop.plan}", [])
 
 
+@pytest.mark.fast_cases(3)
 async def test_without_an_answer_another_replica_never_runs_the_guarded_call(rows, shop, shape, durability):
     make, order = shape
     await rows.talk(make).invoke(shop.say(order), **durability)
@@ -142,6 +148,7 @@ async def test_without_an_answer_another_replica_never_runs_the_guarded_call(row
     assert shop.runs == []
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("given", [None, Command(resume="yes")], ids=["none", "resume"])
 async def test_a_static_breakpoint_that_was_lost_never_runs_the_tool(rows, shop, durability, given):
     await rows.talk(shop.loop, interrupt_before=["tools"]).invoke(shop.say("use:note one"), **durability)

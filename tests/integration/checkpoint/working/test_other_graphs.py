@@ -198,6 +198,7 @@ async def test_a_cached_node_is_not_run_again(rows, shop, durability):
     assert await talk.texts() == ["h:hello there", "a:thanks"] * 2
 
 
+@pytest.mark.slow
 async def test_a_retry_policy_tries_again_within_the_turn(rows, shop, durability):
     def flaky(_):
         shop.attempts.append("flaky")
@@ -280,6 +281,7 @@ class Delta(InputState):
     log: Annotated[list, LOG]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_delta_channel_has_every_write(rows, durability):
     builder = StateGraph(Delta)
     builder.add_node("ask", lambda _: {"log": [interrupt("raw question")]})

@@ -50,6 +50,7 @@ def said(values):
     return [message.text for message in values["messages"] if message.type == "human"]
 
 
+@pytest.mark.fast_cases(1)
 async def test_a_killed_turn_runs_again_and_answers(rows, shop, killed):
     talk = rows.talk(getattr(shop, killed))
     assert (await talk.state()).next
@@ -64,6 +65,7 @@ async def test_a_killed_turn_runs_again_and_answers(rows, shop, killed):
     assert [text[0] for text in await talk.texts()] == ["h", "a"] * 3
 
 
+@pytest.mark.slow
 async def test_a_new_message_after_a_killed_turn_is_answered(rows, shop, killed, on_disk):
     talk = rows.talk(getattr(shop, killed))
     await talk.invoke(shop.say("something else"))
@@ -79,6 +81,7 @@ async def test_a_new_message_after_a_killed_turn_is_answered(rows, shop, killed,
     assert on_disk(**shop.hidden()) == set()
 
 
+@pytest.mark.slow
 async def test_a_turn_killed_twice_runs_again(rows, shop, killed, database):
     with worker(database, killed, "sync", "die", shop.planted.seed) as process:
         send(process, f"{ORDERS[killed]} two {shop.word}")
@@ -93,6 +96,7 @@ async def test_a_turn_killed_twice_runs_again(rows, shop, killed, database):
     assert shop.model.refused == 0
 
 
+@pytest.mark.slow
 def test_a_killed_turn_shows_the_users_text_once(database, shop, killed):
     dump = "".join(row for table in places.snapshot(database).values() for row in table)
     plain, escaped = dump.count(shop.word), dump.count(shop.word.encode().hex())
@@ -100,6 +104,7 @@ def test_a_killed_turn_shows_the_users_text_once(database, shop, killed):
     assert search(places.rows(database), shop.planted).leaks == {}
 
 
+@pytest.mark.fast_cases(1)
 async def test_two_processes_take_turns(rows, shop, database):
     with ExitStack() as stack:
         processes = [stack.enter_context(worker(database, "loop", "async")) for _ in range(2)]
@@ -112,6 +117,7 @@ async def test_two_processes_take_turns(rows, shop, database):
     assert len(await rows.talk(shop.loop).texts()) == 12
 
 
+@pytest.mark.slow
 async def test_two_processes_at_the_same_time_lose_no_finished_turn(rows, shop, database):
     talk = rows.talk(shop.loop)
     await talk.invoke(shop.say("the beginning"))

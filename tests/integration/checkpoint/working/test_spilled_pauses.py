@@ -62,6 +62,7 @@ async def spilled(rows):
     return replace(rows, open=make)
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("earlier", [0, 1])
 async def test_an_answer_on_another_replica_reaches_the_question(spilled, shop, shape, durability, earlier):
     make, order = shape
@@ -83,6 +84,7 @@ async def test_an_answer_on_another_replica_reaches_the_question(spilled, shop, 
     assert shop.model.refused == 0
 
 
+@pytest.mark.fast_cases(2)
 async def test_questions_one_after_the_other_are_answered_on_changing_replicas(spilled, shop, durability):
     here, there = spilled.talk(shop.loop), spilled.talk(shop.loop)
     await here.invoke(shop.say("use:ask_twice one"), **durability)
@@ -109,6 +111,7 @@ def beside(shop):
     return make
 
 
+@pytest.mark.fast_cases(3)
 async def test_parallel_questions_are_answered_on_changing_replicas(spilled, shop, durability):
     make = beside(shop)
     here, there = spilled.talk(make), spilled.talk(make)
@@ -122,6 +125,7 @@ async def test_parallel_questions_are_answered_on_changing_replicas(spilled, sho
     assert await there.texts() == await here.texts()
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_new_message_elsewhere_ends_the_pause_everywhere(spilled, shop, shape, durability):
     make, order = shape
     here, there = spilled.talk(make), spilled.talk(make)
@@ -136,6 +140,7 @@ async def test_a_new_message_elsewhere_ends_the_pause_everywhere(spilled, shop, 
     assert shop.model.refused <= 1
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_copied_thread_is_paused_too(spilled, shop, durability):
     here, there = spilled.talk(shop.loop), spilled.talk(shop.loop)
     await here.invoke(shop.say("use:ask one"), **durability)
@@ -147,6 +152,7 @@ async def test_a_copied_thread_is_paused_too(spilled, shop, durability):
     assert shop.runs == ["ask yes", "ask no"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_deleted_thread_leaves_nothing_to_resume(spilled, shop):
     here = spilled.talk(shop.loop)
     await here.invoke(shop.say("use:ask one"))
@@ -154,6 +160,7 @@ async def test_a_deleted_thread_leaves_nothing_to_resume(spilled, shop):
     assert (await spilled.talk(shop.loop).state()).values == {}
 
 
+@pytest.mark.fast_cases(2)
 async def test_an_update_of_the_state_of_a_pause_is_seen_elsewhere(spilled, shop, durability):
     here, there = spilled.talk(shop.loop), spilled.talk(shop.loop)
     await here.invoke(shop.say("use:ask one"), **durability)
@@ -161,6 +168,7 @@ async def test_an_update_of_the_state_of_a_pause_is_seen_elsewhere(spilled, shop
     assert (await there.texts())[-1] == "h:update it"
 
 
+@pytest.mark.fast_cases(2)
 async def test_an_answer_may_name_the_checkpoint(spilled, shop, durability):
     here, there = spilled.talk(shop.loop), spilled.talk(shop.loop)
     await here.invoke(shop.say("use:ask one"), **durability)
@@ -169,6 +177,7 @@ async def test_an_answer_may_name_the_checkpoint(spilled, shop, durability):
     assert shop.runs == ["ask yes"]
 
 
+@pytest.mark.fast_cases(3)
 async def test_what_finishes_beside_a_question_does_not_run_again_elsewhere(spilled, shop, durability, monkeypatch):
     asked = threading.Event()
 

@@ -97,6 +97,7 @@ async def test_a_turn_cancelled_while_a_tool_is_called_is_no_obstacle(asynchrono
     await go_on(talk, shop, **durability)
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_stream_that_is_left_is_no_obstacle(rows, shop, durability):
     talk = rows.talk(shop.loop)
     stream = talk.stream(shop.say("use:note one"), stream_mode="updates", **durability)
@@ -106,6 +107,7 @@ async def test_a_stream_that_is_left_is_no_obstacle(rows, shop, durability):
     await go_on(talk, shop, **durability)
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_new_message_after_the_limit_of_steps(rows, shop, durability):
     def endless(messages):
         asked = next(message for message in reversed(messages) if message.type == "human")

@@ -66,6 +66,7 @@ async def streamed(talk, turns, **options):
 
 
 # The second turn's tools are no part of the third turn's history, so turns with tools come last or alone.
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("mode", [*MODES, MODES], ids=[*MODES, "all"])
 @pytest.mark.parametrize("turns", [TURNS[:2], [TURNS[0], *TURNS[2:4]]], ids=["tools", "pause"])
 async def test_every_mode_streams_what_it_streams_over_the_stock_saver(rows, stock, shop, mode, turns):
@@ -74,6 +75,7 @@ async def test_every_mode_streams_what_it_streams_over_the_stock_saver(rows, sto
     assert ours == theirs
 
 
+@pytest.mark.fast_cases(2)
 async def test_subgraphs_stream_what_they_stream_over_the_stock_saver(rows, stock, shop):
     options = {"stream_mode": MODES, "subgraphs": True}
     turns = [TURNS[0], *TURNS[2:4]]
@@ -86,6 +88,7 @@ async def test_subgraphs_stream_what_they_stream_over_the_stock_saver(rows, stoc
     assert ours == theirs
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_stream_does_not_depend_on_durability_more_than_stock(rows, stock, shop, durability):
     options = {"stream_mode": MODES, **durability}
     turns = [TURNS[0], *TURNS[2:4]]

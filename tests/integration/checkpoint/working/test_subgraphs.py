@@ -67,6 +67,7 @@ def counting(shop, *, checkpointer):
     return builder.compile(checkpointer=checkpointer)
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_stateful_subgraph_keeps_its_state_over_turns_and_replicas(rows, shop, durability):
     make = parent(counting(shop, checkpointer=True))
     saver = rows.open(POLICY)
@@ -81,6 +82,7 @@ async def test_a_stateful_subgraph_keeps_its_state_over_turns_and_replicas(rows,
     assert [text for text in shop.runs if text in whole] == whole, "only the running turn's text is not redacted"
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_stateful_subgraphs_conversation_is_read_back_redacted(rows, shop, durability):
     make = parent(shop.loop(True))
     rows.policy = POLICY
@@ -93,6 +95,7 @@ async def test_a_stateful_subgraphs_conversation_is_read_back_redacted(rows, sho
     assert [" ".join(m.text.split()[:2]) for m in last if isinstance(m, HumanMessage)] == ["use:note one", "second one"]
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("own", [None, True], ids=["call", "unnamed"])
 async def test_a_subgraph_that_no_policy_names_begins_anew_each_turn(rows, shop, durability, own):
     talk = rows.talk(parent(counting(shop, checkpointer=own)), rows.open(UNNAMED))
@@ -101,6 +104,7 @@ async def test_a_subgraph_that_no_policy_names_begins_anew_each_turn(rows, shop,
     assert [attempt for attempt in shop.attempts if attempt != "noted"] == ["turn 0", "turn 1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ["postgres:async", "postgres:sync"], indirect=True)
 @pytest.mark.parametrize("policy", [UNNAMED, POLICY], ids=["unnamed", "named"])
 async def test_of_a_subgraph_that_no_policy_names_nothing_is_on_disk(rows, shop, durability, policy, on_disk):
@@ -119,6 +123,7 @@ async def test_of_a_subgraph_that_no_policy_names_nothing_is_on_disk(rows, shop,
     assert found == ({"inside"} if policy is POLICY else set())
 
 
+@pytest.mark.fast_cases(2)
 @OWN
 async def test_a_pause_in_a_subgraph_resumes_where_it_was(rows, shop, durability, own, policy):
     talk = rows.talk(parent(counting(shop, checkpointer=own)), rows.open(policy))
@@ -136,6 +141,7 @@ async def test_a_pause_in_a_subgraph_resumes_where_it_was(rows, shop, durability
     assert shop.attempts[-1] == ("first one | pause here | third one" if kept else "third one")
 
 
+@pytest.mark.fast_cases(3)
 @OWN
 async def test_after_a_lost_pause_a_subgraph_goes_on(rows, shop, durability, own, policy):
     make = parent(counting(shop, checkpointer=own))
@@ -152,6 +158,7 @@ async def test_after_a_lost_pause_a_subgraph_goes_on(rows, shop, durability, own
     assert [text for text in await there.texts() if text[0] == "h"] == ["h:first one", "h:pause here", "h:third one"]
 
 
+@pytest.mark.fast_cases(4)
 @OWN
 async def test_in_a_subgraph_only_the_node_that_failed_runs_again(rows, shop, durability, own, policy):
     talk = rows.talk(parent(counting(shop, checkpointer=own)), rows.open(policy))
@@ -163,6 +170,7 @@ async def test_in_a_subgraph_only_the_node_that_failed_runs_again(rows, shop, du
     assert await talk.texts() == ["h:fail here", "a:1 messages"]
 
 
+@pytest.mark.fast_cases(3)
 @OWN
 async def test_a_new_message_after_a_tool_failed_in_a_subgraph_is_answered(rows, shop, durability, own, policy):
     talk = rows.talk(parent(shop.loop(own)), rows.open(policy))
@@ -173,6 +181,7 @@ async def test_a_new_message_after_a_tool_failed_in_a_subgraph_is_answered(rows,
     assert [text for text in await talk.texts() if text[0] == "h"] == ["h:use:fail one", "h:never mind"]
 
 
+@pytest.mark.fast_cases(4)
 @OWN
 async def test_a_tool_that_failed_in_a_subgraph_is_retried_alone(rows, shop, durability, own, policy):
     talk = rows.talk(parent(shop.loop(own)), rows.open(policy))

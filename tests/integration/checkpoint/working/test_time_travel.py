@@ -18,6 +18,7 @@ async def two_turns(rows, shop):
     return talk
 
 
+@pytest.mark.fast_cases(3)
 async def test_the_history_of_finished_turns_is_each_ones_input_and_end(rows, shop, durability):
     talk = rows.talk(shop.loop)
     await talk.invoke(shop.say("use:note one"), **durability)
@@ -50,6 +51,7 @@ async def test_the_history_can_be_limited_paged_and_filtered(rows, shop):
     assert await talk.history(filter={"source": "input"}) == history[1::2]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_finished_turn_runs_again_from_its_input(rows, shop):
     talk = await two_turns(rows, shop)
     first_input = (await talk.history())[-1]
@@ -62,6 +64,7 @@ async def test_a_finished_turn_runs_again_from_its_input(rows, shop):
     assert shop.model.refused == 0
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_new_message_goes_on_from_an_old_end(rows, shop):
     talk = await two_turns(rows, shop)
     first_end = (await talk.history())[2]
@@ -72,6 +75,7 @@ async def test_a_new_message_goes_on_from_an_old_end(rows, shop):
     assert await there.texts() == await talk.texts()
 
 
+@pytest.mark.fast_cases(2)
 async def test_another_replica_travels_in_the_same_history(rows, shop):
     talk = await two_turns(rows, shop)
     there = rows.talk(shop.loop)
@@ -94,6 +98,7 @@ async def test_the_past_can_be_rewritten(rows, shop):
     assert [state.metadata["source"] for state in await talk.history()][:3] == ["loop", "input", "update"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_message_can_be_replaced_between_turns(rows, shop):
     talk = rows.talk(shop.loop)
     await talk.invoke(shop.say("first one"))
@@ -103,6 +108,7 @@ async def test_a_message_can_be_replaced_between_turns(rows, shop):
     assert await rows.talk(shop.loop).texts() == ["h:other words", "a:answer to"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_within_the_open_turn_travel_is_by_step(rows, shop):
     talk = rows.talk(shop.loop)
     await talk.invoke(shop.say("first one"))
@@ -170,6 +176,7 @@ async def test_a_replay_of_the_newest_end_changes_nothing(rows, shop, turn):
     assert shop.runs == runs
 
 
+@pytest.mark.fast_cases(2)
 async def test_an_old_end_keeps_an_answer_that_had_to_be_redacted(rows, shop):
     shop.model.answer = lambda messages: AIMessage(f"write to {shop.email}")
     talk = rows.talk(shop.loop)

@@ -14,6 +14,7 @@ def make(request, shop):
     return getattr(shop, request.param)
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_second_turn_goes_on_from_the_first(rows, shop, make, durability):
     talk = rows.talk(make)
     await talk.invoke(shop.say("first one"), **durability)
@@ -29,6 +30,7 @@ async def test_a_turn_sees_its_own_results_and_leaves_none(rows, shop, durabilit
     assert await talk.texts() == ["h:use:note please", "a:answer to"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_replicas_take_turns(rows, shop, durability):
     here, there = rows.talk(shop.loop), rows.talk(shop.loop)
     for number, talk in enumerate([here, there, here, here, there, here]):
@@ -57,6 +59,7 @@ async def test_one_saver_serves_sync_and_async_calls(shop, kind):
     assert list(graph.get_state_history(THREAD)) == [state async for state in graph.aget_state_history(THREAD)]
 
 
+@pytest.mark.fast_cases(3)
 async def test_messages_keep_their_ids_over_turns_and_replicas(rows, shop, durability):
     talk = rows.talk(shop.loop)
     await talk.invoke(shop.say("first one"), **durability)
@@ -69,6 +72,7 @@ async def test_messages_keep_their_ids_over_turns_and_replicas(rows, shop, durab
         assert [message.id for message in (await reader.state()).values["messages"]] == told
 
 
+@pytest.mark.fast_cases(3)
 async def test_a_message_that_is_given_again_is_there_once(rows, shop, durability):
     """Clients that send the whole conversation each time send messages with the ids that they were given."""
     talk = rows.talk(shop.loop)

@@ -101,6 +101,7 @@ async def caught(serve: Any, graph: Any, face: str) -> BaseException:
     pytest.fail("nothing was raised")
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainBetaWarning")
 @pytest.mark.parametrize("face", [name for name in FACES if name != "invoke"])
 async def test_an_error_of_somebody_else_tells_its_class_only(server: Any, face: str) -> None:
@@ -112,6 +113,7 @@ async def test_an_error_of_somebody_else_tells_its_class_only(server: Any, face:
     assert is_silent(error)
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainBetaWarning")
 @pytest.mark.parametrize("face", [name for name in FACES if name != "invoke"])
 async def test_an_error_of_ours_keeps_what_it_says(server: Any, face: str) -> None:
@@ -134,6 +136,7 @@ async def test_what_servers_tell_apart_keeps_its_type_with_a_redacted_message(
     assert "call <EMAIL:" in str(error)
 
 
+@pytest.mark.slow
 async def test_blocking_calls_tell_as_little(server: Any) -> None:
     def node(state: State) -> State:
         raise ValueError(state["text"])
@@ -146,6 +149,7 @@ async def test_blocking_calls_tell_as_little(server: Any) -> None:
     assert is_silent(error)
 
 
+@pytest.mark.slow
 async def test_an_endless_graph_still_says_so(server: Any) -> None:
     graph = StateGraph(State)
     graph.add_node("again", lambda state: state)
@@ -221,6 +225,7 @@ async def test_what_langgraph_logs_of_a_retry_is_the_class_only(server: Any, log
     assert "lithium" not in log.getvalue()
 
 
+@pytest.mark.slow
 async def test_two_nodes_that_fail_at_once_leave_nothing_for_the_log(server: Any, log: io.StringIO) -> None:
     async def node(state: State) -> State:
         await asyncio.sleep(0)

@@ -36,6 +36,7 @@ def texts(events: list[Any]) -> dict[str, str]:
     return streamed
 
 
+@pytest.mark.slow
 async def test_nothing_raw_leaves_in_any_mode(talking: Any, clean: Any) -> None:
     events = []
     async for event in talking.graph.astream(HELLO, talking.config, stream_mode=MODES, subgraphs=True):
@@ -46,6 +47,7 @@ async def test_nothing_raw_leaves_in_any_mode(talking: Any, clean: Any) -> None:
     assert any(event[0] and "__interrupt__" in str(event) for event in events), "the subgraph's question"
 
 
+@pytest.mark.slow
 async def test_two_messages_at_once_come_out_whole_and_can_be_restored(talking: Any, raw: tuple[str, ...]) -> None:
     events = [event async for event in talking.graph.astream(HELLO, talking.config, stream_mode=["messages"])]
     order = [event[1][0].id for event in events if isinstance(event[1][0], AIMessageChunk)]
@@ -58,6 +60,7 @@ async def test_two_messages_at_once_come_out_whole_and_can_be_restored(talking: 
     )
 
 
+@pytest.mark.slow
 async def test_values_are_in_the_vault_before_an_event_is_out(talking: Any) -> None:
     async for event in talking.graph.astream(HELLO, talking.config, stream_mode=MODES, subgraphs=True):
         assert "<EMAIL:" not in resolve(repr(event), talking.values())
@@ -88,6 +91,7 @@ async def test_an_answer_to_a_question_arrives_raw_and_the_state_is_read_clean(
     assert [state async for state in talking.graph.aget_state_history(talking.config) if not clean(state)] == []
 
 
+@pytest.mark.slow
 async def test_ids_survive(talking: Any) -> None:
     events = [e async for e in talking.graph.astream(HELLO, talking.config, stream_mode=MODES, subgraphs=True)]
     saved = await talking.graph.checkpointer.aget_tuple(talking.config)
@@ -101,6 +105,7 @@ async def test_ids_survive(talking: Any) -> None:
     assert "__discreet_request" not in repr(events)
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("mode", ["values", "updates", "custom", "messages", "debug"])
 @pytest.mark.parametrize("subgraphs", [False, True])
 async def test_a_single_mode_keeps_its_shape(talking: Any, clean: Any, mode: Any, subgraphs: bool) -> None:
@@ -112,12 +117,14 @@ async def test_a_single_mode_keeps_its_shape(talking: Any, clean: Any, mode: Any
     assert isinstance(payload, tuple if mode == "messages" else dict)
 
 
+@pytest.mark.slow
 async def test_version_two_parts_keep_their_shape(talking: Any, clean: Any) -> None:
     async for part in talking.graph.astream(HELLO, talking.config, stream_mode=MODES, subgraphs=True, version="v2"):
         assert clean(part)
         assert part["type"] in MODES
 
 
+@pytest.mark.slow
 async def test_events_of_version_two_are_clean_and_tokens_can_be_restored(
     talking: Any, clean: Any, raw: tuple[str, ...]
 ) -> None:
@@ -131,6 +138,7 @@ async def test_events_of_version_two_are_clean_and_tokens_can_be_restored(
     assert f"Call {raw[2]} now. {'less ' * 150}" in restored
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainBetaWarning")
 async def test_the_event_protocol_is_clean_and_its_projections_too(
     talking: Any, clean: Any, raw: tuple[str, ...]
@@ -152,6 +160,7 @@ async def test_the_event_protocol_is_clean_and_its_projections_too(
     assert f"Call {raw[2]} now. {'less ' * 150}" in {resolve(text, talking.values()) for text in deltas.values()}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainBetaWarning")
 async def test_messages_of_the_event_protocol_are_put_together_clean(talking: Any, clean: Any) -> None:
     async with await talking.graph.astream_events(HELLO, talking.config, version="v3") as run:

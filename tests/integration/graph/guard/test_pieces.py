@@ -64,9 +64,10 @@ def one_node(model: Any) -> Any:
     return graph.compile()
 
 
-SLOW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
+@pytest.mark.slow
 @SLOW
 @given(said())
 async def test_tokens_of_a_stream(server: Any, piece_model: Any, clean: Any, what: list[Any]) -> None:
@@ -86,6 +87,7 @@ async def test_tokens_of_a_stream(server: Any, piece_model: Any, clean: Any, wha
     assert whole.response_metadata.keys() <= {"model_name", "model_provider"}
 
 
+@pytest.mark.slow
 @SLOW
 @given(said())
 async def test_tokens_of_events(server: Any, piece_model: Any, clean: Any, what: list[Any]) -> None:
@@ -102,6 +104,7 @@ async def test_tokens_of_events(server: Any, piece_model: Any, clean: Any, what:
     assert resolve(json.dumps(whole.tool_calls[0]["args"], ensure_ascii=False), served.values()) == args
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainBetaWarning")
 @SLOW
 @given(said())
@@ -125,6 +128,7 @@ async def test_tokens_of_the_event_protocol(server: Any, piece_model: Any, clean
             assert resolve(str(message.text), served.values()) == text
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("in_blocks", [False, True])
 @pytest.mark.parametrize("size", [1, 5, 1_000])
 async def test_reasoning_in_the_text_of_a_model_is_in_no_event(

@@ -95,6 +95,7 @@ async def test_a_run_that_is_begun_anew_after_a_kill_has_the_turn_still(house):
     assert house.calls == 2
 
 
+@pytest.mark.slow
 async def test_a_run_that_failed_gives_the_turn_to_the_second(house):
     house.fails = 1
     first, again = await house.names()
@@ -121,6 +122,7 @@ async def test_the_second_that_begins_first_has_the_turn_also_after_a_kill(house
     assert house.calls == 2
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_dead_loses_the_turn_after_a_while(house, monkeypatch):
     """The server that was killed has forgotten it, and the client sends its recording again."""
     monkeypatch.setattr("discreet.graph.deliveries.BEGUN_KEEP", 0.3)
@@ -129,6 +131,7 @@ async def test_a_run_that_is_dead_loses_the_turn_after_a_while(house, monkeypatc
     assert answers(await house.run(again, run_id="2")) == "Answer 1"
 
 
+@pytest.mark.slow
 async def test_the_state_ends_with_the_answer_when_other_turns_came_since(house):
     first, again = await house.names()
     await house.run(first)
@@ -139,6 +142,7 @@ async def test_the_state_ends_with_the_answer_when_other_turns_came_since(house)
     assert len((await house.graph.aget_state(config)).values["messages"]) == 4
 
 
+@pytest.mark.slow
 async def test_a_turn_that_waits_for_a_person_shows_its_question_again(house):
     first, again = await house.names()
     said = {"messages": [{"role": "user", "content": "approve it", "id": "m-1"}]}

@@ -42,6 +42,7 @@ def template(server: Any) -> Callable[..., Any]:
     return built
 
 
+@pytest.mark.slow
 async def test_the_model_reads_exactly_what_the_request_said(template: Any) -> None:
     said = f"I am ann@example.com, my key is {KEY}. Зовут Пётр, 我的电话 +86 138 0013 8000."
     served = template(AIMessage("Hello ann@example.com!"))

@@ -40,6 +40,7 @@ async def until(reached):
     raise AssertionError("not reached")
 
 
+@pytest.mark.slow
 async def test_all_there_is_is_copied_once(v1, copier, again, log, bad_rows):
     said = [v1.say(f"U{n % 5}", f"{n}: ann@example.org", ago=1000 - n) for n in range(40)]
     assert await copier.copy() == {"written": 40}
@@ -181,6 +182,7 @@ async def test_what_could_not_be_told_of_is_told_of_the_next_time(v1, history, w
     assert [len(rows) for rows in told] == [1, 1]
 
 
+@pytest.mark.slow
 async def test_a_user_who_is_being_erased_ends_nothing_and_is_looked_at_again(v1, copier, log, storage, database):
     for user_id in ("U1", "U2"):
         v1.say(user_id, "one", ago=9)
@@ -206,6 +208,7 @@ async def test_sessions_of_our_own_in_the_same_redis_are_left_alone(database, v1
     assert [row[1] for row in log.rows()] == ["one"]
 
 
+@pytest.mark.slow
 async def test_a_follower_copies_new_rounds_until_it_is_stopped(v1, copier, log, monkeypatch):
     monkeypatch.setattr(copying, "POLL_SECONDS", 0.05)
     stopping = asyncio.Event()
@@ -280,6 +283,7 @@ async def test_an_erasure_in_the_middle_of_a_copy_wins(v1, storage, history, log
     assert log.rows() == []
 
 
+@pytest.mark.slow
 async def test_writers_and_copiers_at_once_make_no_double_and_lose_none(v1, storage, history, log, phase):
     await phase("dual_write")
     dual = [DualWriter(storage) for _ in range(3)]

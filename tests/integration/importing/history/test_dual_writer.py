@@ -47,6 +47,7 @@ async def test_rounds_with_one_rid_are_all_kept(storage, phase, v1, copier, log)
     assert [row[0] for row in log.rows()] == ["same", "same#2", "same#3", "same#4"]
 
 
+@pytest.mark.slow
 async def test_a_database_that_can_only_be_read_costs_the_turn_nothing(storage, phase, v1, log, caplog):
     await phase("dual_write")
     writer = DualWriter(storage, retry_seconds=(0.1, 0.1))
@@ -102,6 +103,7 @@ async def test_a_round_that_cant_be_written_costs_the_turn_nothing_and_tells_not
     assert "zanzibarine" not in caplog.text
 
 
+@pytest.mark.slow
 async def test_what_the_database_does_not_take_is_written_when_it_comes_back(migrated_relay, v1, database):
     opened = open_storage(migrated_relay.dsn, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), maintained=False)
     async with opened as storage:
@@ -124,6 +126,7 @@ async def test_what_the_database_does_not_take_is_written_when_it_comes_back(mig
         assert await writer.aclose() == 0
 
 
+@pytest.mark.slow
 async def test_a_database_that_hangs_costs_a_turn_two_seconds_once(migrated_relay, v1):
     opened = open_storage(migrated_relay.dsn, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), maintained=False)
     async with opened as storage:
@@ -139,6 +142,7 @@ async def test_a_database_that_hangs_costs_a_turn_two_seconds_once(migrated_rela
         migrated_relay.up()
 
 
+@pytest.mark.slow
 async def test_closing_tells_what_is_lost(migrated_relay, v1):
     opened = open_storage(migrated_relay.dsn, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), maintained=False)
     async with opened as storage:

@@ -260,6 +260,7 @@ async def _reads_are_equal(v1, reader, *, ours):
             raise AssertionError(f"U{user} differs")
 
 
+@pytest.mark.slow
 async def test_a_team_that_cant_change_its_code_follows(v1, database, redis_url, commands):
     v1.say("U1", "zanzibarine", ago=9)
     with ScriptProcess(COMMAND, "migrate-history", "dual-write", redis_url, "--follow", "--json") as following:
@@ -291,6 +292,7 @@ async def test_what_differs_is_told_with_what_mends_it_and_mended(v1, database, 
     assert told in await commands("switch")
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_there_is_not_taken_for_bad_rows(v1, database, commands, tmp_path):
     v1.redis.rpush("session:U1:history", "zanzibarine")
     precious = tmp_path / "precious.txt"
@@ -300,6 +302,7 @@ async def test_a_file_that_is_there_is_not_taken_for_bad_rows(v1, database, comm
     assert query(database, COUNT) == [(0,)]
 
 
+@pytest.mark.slow
 async def test_commands_out_of_order_say_what_to_do(commands):
     for command in ("rollback", "finish", "switch --force"):
         done = await asyncio.to_thread(run_script, COMMAND, "migrate-history", *command.split())

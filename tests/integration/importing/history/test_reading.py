@@ -29,6 +29,7 @@ async def both(v1, storage, user_id, text, **more):
     return said
 
 
+@pytest.mark.slow
 async def test_before_the_switch_it_reads_as_v1_does(v1, reader, storage, phase):
     await phase("dual_write")
     for number in range(9):
@@ -68,6 +69,7 @@ async def test_a_round_is_read_for_a_day_as_v1_kept_it(v1, reader, storage, phas
     assert [each["input"] for each in await reader.fetch("U1")] == ["new"]
 
 
+@pytest.mark.slow
 async def test_a_switch_in_another_process_is_followed_within_seconds(database, v1, storage, redis_url, phase):
     await phase("dual_write")
     await both(v1, storage, "U1", "ann@example.org")
@@ -82,6 +84,7 @@ async def test_a_switch_in_another_process_is_followed_within_seconds(database, 
             assert found == text
 
 
+@pytest.mark.slow
 async def test_when_ours_fails_v1_answers_until_the_migration_is_finished(migrated_relay, v1, redis_url, caplog):
     opened = open_storage(migrated_relay.dsn, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), maintained=False)
     async with opened as storage, HistoryReader(storage, redis_url) as reader:
@@ -124,6 +127,7 @@ async def test_after_the_switch_redis_may_be_down(storage, phase, v1):
         assert await reader.fetch("U1") == [said]
 
 
+@pytest.mark.slow
 def test_code_without_an_event_loop_reads_too(database, v1, redis_url):
     said = v1.say("U1", "hello")
     with open_storage_sync(database, embeddings=StubEmbeddings(dims=16), redactor=Redactor()) as storage:

@@ -33,6 +33,7 @@ def key_of(user_id):
     return str(USER_KEYS.of_user(user_id))
 
 
+@pytest.mark.slow
 async def test_equal_sides_pass(copied, validator):
     found = await validator.validate()
     assert (found.passed, found.users, found.rounds) == (True, 10, 40)
@@ -46,6 +47,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PLANTED)
 async def test_a_planted_mismatch_is_told_by_pseudonym_and_kind(copied, validator, database, kind):
     with psycopg.connect(database) as connection:
@@ -58,12 +60,14 @@ async def test_a_planted_mismatch_is_told_by_pseudonym_and_kind(copied, validato
     assert all(word not in told for word in ("zanzibarine", "example", "U3", copied["U3"][1]["rid"]))
 
 
+@pytest.mark.slow
 async def test_a_flag_of_an_emergency_is_compared(copied, validator, database):
     with psycopg.connect(database) as connection:
         connection.execute("UPDATE discreet.conversation_log SET is_emergency = true WHERE input_text LIKE '2:%%'")
     assert {tuple(each.items()) for each in (await validator.validate()).mismatches.values()} == {(("emergency", 1),)}
 
 
+@pytest.mark.slow
 async def test_rounds_with_one_rid_are_compared_by_what_was_said(v1, phase, copier, validator, database):
     await phase("dual_write")
     said = [v1.say("U1", f"text {n}", ago=100 - n, rid="same") for n in range(3)]
@@ -78,6 +82,7 @@ async def test_rounds_with_one_rid_are_compared_by_what_was_said(v1, phase, copi
     assert (await validator.validate()).mismatches == {key_of("U1"): {"missing": 1}}
 
 
+@pytest.mark.slow
 async def test_what_was_said_through_the_new_system_is_told_and_no_mismatch(copied, validator, database):
     with psycopg.connect(database) as connection:
         connection.execute(
@@ -90,12 +95,14 @@ async def test_what_was_said_through_the_new_system_is_told_and_no_mismatch(copi
     assert (found.passed, found.more) == (True, 1)
 
 
+@pytest.mark.slow
 async def test_keys_that_cant_be_read_are_counted(v1, copied, validator):
     v1.redis.rpush("session::history", "zanzibarine")
     found = await validator.validate()
     assert (found.passed, found.unreadable_keys) == (True, {"key: no user id": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_redis_has_let_go_of_is_not_extra(v1, copied, validator):
     v1.redis.delete("session:U3:history")
@@ -103,6 +110,7 @@ async def test_what_redis_has_let_go_of_is_not_extra(v1, copied, validator):
     assert (await validator.validate()).passed
 
 
+@pytest.mark.slow
 async def test_what_is_older_than_the_window_is_not_compared(v1, copied, validator, history, writer):
     v1.redis.lpush("session:U3:history", json.dumps(v1.round("U3", "old", ago=25 * 3600)))
     assert (await validator.validate()).passed
@@ -110,6 +118,7 @@ async def test_what_is_older_than_the_window_is_not_compared(v1, copied, validat
     assert (await wider.validate()).mismatches == {key_of("U3"): {"missing": 1}}
 
 
+@pytest.mark.slow
 async def test_the_sample_is_as_large_as_asked_and_the_same_by_its_seed(v1, copied, validator, database):
     with psycopg.connect(database) as connection:
         connection.execute("DELETE FROM discreet.conversation_log")
@@ -120,12 +129,14 @@ async def test_the_sample_is_as_large_as_asked_and_the_same_by_its_seed(v1, copi
     assert any(each.mismatches.keys() != first.mismatches.keys() for each in others)
 
 
+@pytest.mark.slow
 async def test_what_its_user_had_erased_is_not_missing(storage, copied, validator):
     await Erasures(storage).erase("U3", Scope.everything())
     found = await validator.validate()
     assert (found.passed, found.rounds, found.erased) == (True, 40, 4)
 
 
+@pytest.mark.slow
 async def test_rounds_that_are_under_way_are_no_mismatch(v1, phase, copied, history, writer):
     await phase("dual_write")
     dual, stopping = DualWriter(writer.storage), asyncio.Event()

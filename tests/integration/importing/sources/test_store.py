@@ -117,6 +117,7 @@ async def test_a_dump_of_the_store_in_memory_is_read(tmp_path, read, lines):
         assert_same(await read(source), items)
 
 
+@pytest.mark.slow
 async def test_one_snapshot_is_read_however_long_it_takes(empty_database):
     async with AsyncPostgresStore.from_conn_string(empty_database) as store:
         await store.setup()
@@ -291,6 +292,7 @@ async def test_errors_of_whoever_reads_are_theirs(empty_database):
             raise psycopg.OperationalError("mine")
 
 
+@pytest.mark.slow
 async def test_reading_may_end_anywhere(empty_database, tmp_path):
     path = tmp_path / "store.db"
     async with (

@@ -39,6 +39,7 @@ async def full(house):
     return house
 
 
+@pytest.mark.slow
 async def test_nothing_is_left_anywhere(full, database):
     assert len(found(database, "zebrafinch")) > 6, "it was everywhere before"
     others = len(found(database, "nightingale"))
@@ -57,6 +58,7 @@ async def test_nothing_is_left_anywhere(full, database):
     assert receipt.counts["store"]["store_item"] == 1
 
 
+@pytest.mark.slow
 async def test_a_dry_run_counts_and_changes_nothing(full, database):
     before = snapshot(database)
     counts = await full.erasures.preview("ann", Scope.everything([("users", "ann")]))
@@ -67,6 +69,7 @@ async def test_a_dry_run_counts_and_changes_nothing(full, database):
     assert wanted == got
 
 
+@pytest.mark.slow
 async def test_the_user_comes_back_by_a_new_message(full, database):
     await full.erasures.erase("ann", Scope.everything())
     await full.say("I like quails", thread="ann-talk")
@@ -75,6 +78,7 @@ async def test_the_user_comes_back_by_a_new_message(full, database):
     assert logged.input_text == "I like quails"
 
 
+@pytest.mark.slow
 async def test_moments_stay_without_their_user(house, database):
     said_at = datetime(2026, 3, 1, 14, 25, tzinfo=UTC)
     moment = MemoryRecord(
@@ -98,6 +102,7 @@ async def test_moments_stay_without_their_user(house, database):
     assert await house.erasures.moments.list(limit=10) == []
 
 
+@pytest.mark.slow
 async def test_a_killed_erasure_is_gone_on_with(full, database, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt
@@ -116,6 +121,7 @@ async def test_a_killed_erasure_is_gone_on_with(full, database, monkeypatch):
     assert await other.jobs.receipt(ANN, receipt.erasure_key) == receipt
 
 
+@pytest.mark.slow
 async def test_one_that_was_killed_ends_with_the_next_and_takes_nothing_that_came_since(full, database):
     def killed(*_):
         raise KeyboardInterrupt

@@ -43,6 +43,7 @@ async def said(house, thread="t"):
     return [turn.input_text for turn in await house.storage.log.read("ann", thread_id=thread)]
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_is_recent_goes_and_the_rest_goes_on(house, database):
     await house.say("remember: I own a goldcrest")
@@ -64,6 +65,7 @@ async def test_what_is_recent_goes_and_the_rest_goes_on(house, database):
     assert (await said(house))[-1] == "It sings again"
 
 
+@pytest.mark.slow
 async def test_a_paused_turn_of_the_time_is_refused(house, database):
     await house.say("ask: may the zebrafinch sing?", thread="paused")
     await house.erasures.erase("ann", Scope.recent())
@@ -72,6 +74,7 @@ async def test_a_paused_turn_of_the_time_is_refused(house, database):
     assert found(database, "zebrafinch") == set()
 
 
+@pytest.mark.slow
 async def test_one_thread_goes_with_what_came_of_it(house, database):
     for number in range(6):
         await house.say(f"The zebrafinch at {number}", thread="gone")
@@ -85,6 +88,7 @@ async def test_one_thread_goes_with_what_came_of_it(house, database):
     assert receipt.threads == [USER_KEYS.of_thread("gone")]
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_somebody_elses_thread_is_not_touched(house, database):
     await house.say("My nightingale", user="bob", thread="bobs")
@@ -94,6 +98,7 @@ async def test_somebody_elses_thread_is_not_touched(house, database):
     assert await house.told(thread="bobs") == ["My nightingale", "I heard: My nightingale"]
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_one_memory_goes_and_what_tells_it_from_memory(house):
     await house.say("remember: I own a zebrafinch")
@@ -103,6 +108,7 @@ async def test_one_memory_goes_and_what_tells_it_from_memory(house):
     assert await said(house) == ["remember: I own a zebrafinch"], "the log stays"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["by its words", "by a memory of it"])
 async def test_what_was_said_goes_in_depth(house, database, how):
     await house.say("I like rain")
@@ -138,6 +144,7 @@ SAID = [
 ]
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize(("text", "fact", "other"), SAID)
 async def test_facts_that_tell_what_was_said_go_and_others_stay(house, text, fact, other):
     await house.storage.memories.save("ann", [MemoryRecord(text=each) for each in (text, fact, other)], dedup=False)
@@ -159,6 +166,7 @@ async def test_turns_that_shared_a_prompt_with_what_went_are_taken_again(house, 
     assert len(request.request_ids) == 1
 
 
+@pytest.mark.slow
 async def test_prompts_of_turns_that_stay_are_worked_on(house, database):
     await house.say("I live in Rostock", thread="kept")
     [request] = await house.storage.background.sessions.take(ANN, digest("kept"), "manual", kinds=["extraction"])
@@ -177,6 +185,7 @@ async def test_moments_of_the_time_stay_without_their_user(house):
     assert await house.storage.memories.latest("ann") == []
 
 
+@pytest.mark.slow
 async def test_a_thread_without_a_user_can_be_erased(house, database):
     await house.graph.ainvoke({"messages": [("user", "A zebrafinch")]}, {"configurable": {"thread_id": "nobodys"}})
     assert found(database, "zebrafinch")
@@ -205,6 +214,7 @@ def test_what_is_not_clear_is_refused(given):
         Scope.model_validate(given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["recent", "thread", "memory", "said"])
 async def test_new_threads_begin_right_after_a_part_was_erased(house, name):
     await house.say("remember: I own a goldcrest")

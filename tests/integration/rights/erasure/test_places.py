@@ -38,6 +38,7 @@ async def learn(house):
     await ErasureWatch(house.storage.pool, USER_KEYS).look()
 
 
+@pytest.mark.slow
 async def test_another_process_forgets_what_it_holds_in_memory(database):
     keys = Keyring([make_key()])
     async with a_house(database, keys=keys) as house, a_house(database, keys=keys) as other:
@@ -55,6 +56,7 @@ async def test_another_process_forgets_what_it_holds_in_memory(database):
         assert default_transient_state().get("stays", "tool.temp.bird") == "nightingale"
 
 
+@pytest.mark.slow
 async def test_counts_of_what_was_found_are_forgotten(database):
     async with a_house(database) as house, a_house(database) as other:
         await house.storage.memories.save("ann", [MemoryRecord(text="The zebrafinch")])
@@ -66,6 +68,7 @@ async def test_counts_of_what_was_found_are_forgotten(database):
         assert not any(user_key == ANN for user_key, _ in hits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vault", ["memory", "postgres", "redis"])
 async def test_the_vault_forgets_their_values(database, redis_url, vault):
     keys = Keyring([make_key()])
@@ -83,6 +86,7 @@ async def test_the_vault_forgets_their_values(database, redis_url, vault):
         assert await house.storage.vault.avalues(names["bob"])
 
 
+@pytest.mark.slow
 async def test_redis_is_looked_through(database, redis_url):
     import redis
 
@@ -99,6 +103,7 @@ async def test_redis_is_looked_through(database, redis_url):
         assert receipt.counts["redis"]["entries"] >= 2
 
 
+@pytest.mark.slow
 async def test_a_late_round_in_redis_is_taken_back(database, redis_url):
     import redis
 
@@ -113,6 +118,7 @@ async def test_a_late_round_in_redis_is_taken_back(database, redis_url):
             assert not any(b"history" in key for key in list(client.scan_iter()))
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_the_providers_copy_goes_and_others_are_handed_in_anew(house, database):
     provider = ScriptedProvider(echo, is_done=False)
@@ -158,6 +164,7 @@ async def test_secrets_that_memories_refer_to_go(house):
     assert await secrets.forget("bob") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_indexes_named_after_a_user_are_dropped(database):
     settings = Settings(reembed=False, large_user_memories=5)

@@ -43,9 +43,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MOST = 70
 """No work below has more statements."""
 
-EXAMPLES = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+EXAMPLES = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 class Who:
@@ -202,6 +200,7 @@ BY_ITSELF = (save, brought, items, a_turns_items, a_turns_sessions)
 """Begins with its first statement."""
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(work=st.sampled_from(WORK), at=st.integers(1, MOST))
 @example(work=turn, at=3)
@@ -245,6 +244,7 @@ async def test_what_is_under_way_at_any_statement_of_an_erasure(database, work, 
             assert await is_settled(house, who, database), found(database, who.word)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds_later", ["at once", "when all have heard of it"])
 async def test_a_paused_turn_is_refused_by_name_or_lost_by_name(database, seconds_later):
     who = Who()
@@ -261,6 +261,7 @@ async def test_a_paused_turn_is_refused_by_name_or_lost_by_name(database, second
         assert (await house.told(user=who.user, thread=who.thread))[0] == f"I feed the {who.word}"
 
 
+@pytest.mark.slow
 async def test_a_paused_turn_that_another_process_resumes_is_refused(database):
     who, keys = Who(), Keyring([make_key()])
     async with a_house(database, keys=keys) as house:
@@ -273,6 +274,7 @@ async def test_a_paused_turn_that_another_process_resumes_is_refused(database):
         assert found(database, who.word) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", ["the template", "an agent"])
 async def test_a_turn_that_paused_under_another_checkpointer_is_refused_by_name(database, graph):
     who = Who()
@@ -291,6 +293,7 @@ async def test_a_turn_that_paused_under_another_checkpointer_is_refused_by_name(
         assert found(database, who.word) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answered", ["there", "elsewhere"])
 @pytest.mark.parametrize("scope", ["all", "the thread"])
 async def test_an_answer_to_a_turn_whose_thread_is_gone_is_refused_by_name(database, answered, scope):

@@ -37,6 +37,7 @@ async def look(house, receipt, **options):
     return {(finding.place, finding.what) for finding in found.left}
 
 
+@pytest.mark.slow
 async def test_nothing_is_found_where_nothing_is_left(house, receipt):
     assert await look(house, receipt, canaries=["zebrafinch"]) == set()
 
@@ -64,6 +65,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 async def test_what_is_left_is_found(house, receipt, database, name):
     statements, where = PLANTED[name]
@@ -85,12 +87,14 @@ LATE = {
 """Comes after the erasure, and adds nothing."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", LATE)
 async def test_what_adds_nothing_leaves_no_key(house, receipt, work):
     await LATE[work](house.storage)
     assert await look(house, receipt) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_files_and_redis_are_looked_through(database, redis_url, tmp_path):
     import redis
@@ -112,6 +116,7 @@ async def test_files_and_redis_are_looked_through(database, redis_url, tmp_path)
     assert left == {("redis", "key"), ("redis", "canary"), (f"file {tmp_path / 'logs' / 'deep' / 'app.log'}", "canary")}
 
 
+@pytest.mark.slow
 async def test_a_receipt_of_another_identity_key_is_refused(house, receipt):
     with pytest.raises(ReceiptError, match="changed"):
         await look(house, receipt.model_copy(update={"user_key": USER_KEYS.of_user("bob")}))
@@ -144,6 +149,7 @@ def said(database, monkeypatch):
     return database
 
 
+@pytest.mark.slow
 def test_the_commands_erase_check_and_list_moments(said, tmp_path):
     code, output = run("erase", "--user", "ann", "--dry-run", "--json")
     assert code == 0
@@ -168,6 +174,7 @@ def test_the_commands_erase_check_and_list_moments(said, tmp_path):
     assert (code, json.loads(output)["left"]) == (1, 1)
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -194,6 +201,7 @@ def test_the_command_refuses_what_is_not_clear(said, arguments):
     assert json.loads(run("erase", "--user", "ann", "--dry-run", "--json")[1])["database"]["memory"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["--canary", ""], ["--user", "bob"], ["--user", "ann", "--subject"], ["--user", "", "--subject"]]
 )
@@ -205,11 +213,13 @@ def test_the_check_refuses_what_would_look_for_something_else(said, tmp_path, ar
     assert isinstance(done.exception, (SystemExit, DiscreetError))
 
 
+@pytest.mark.slow
 def test_a_signature_in_other_letters_is_another(receipt, house):
     with pytest.raises(ReceiptError, match="was changed"):
         receipt.model_copy(update={"signature": "é"}).check(USER_KEYS)
 
 
+@pytest.mark.slow
 def test_a_receipt_that_can_not_be_written_is_printed(said):
     code, output = run("erase", "--user", "ann", "--yes", "--receipt", "/dev/full")
     assert code == 0
@@ -221,6 +231,7 @@ def test_the_command_refuses_words_in_another_encoding(said):
     assert type(done.exception).__name__ == "UndecodableInputError"
 
 
+@pytest.mark.slow
 def test_the_command_takes_words_from_standard_input(said):
     code, output = run("erase", "--user", "ann", "--said", "-", "--yes", "--json", input="I own a zebrafinch")
     assert code == 0, output

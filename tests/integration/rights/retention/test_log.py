@@ -35,6 +35,7 @@ async def test_a_turn_is_kept_for_its_days_and_not_a_second_longer(storage, cloc
     assert await left(storage) == {"day before", "to the second"}
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.parametrize(
     ("name", "value"),
     [

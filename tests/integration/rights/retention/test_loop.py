@@ -84,6 +84,7 @@ async def test_what_is_kept_for_days_is_looked_for_once_an_hour_unless_something
     assert (await retention.sweep())["log"] == 1
 
 
+@pytest.mark.slow
 async def test_several_at_once_delete_everything_once(storage, clock, make):
     await fill(storage, clock, 40)
     before = swept("log")
@@ -181,6 +182,7 @@ async def test_time_is_the_databases_where_no_clock_is_given(storage, clock, mak
     assert at.until("log") == at.now - timedelta(days=30)
 
 
+@pytest.mark.slow
 async def test_an_open_storage_sweeps_by_itself(database, rows):
     async with open_storage(database, embeddings=StubEmbeddings(dims=64), maintained=False) as storage:
         await storage.log.append(turn("r", "Hello"))

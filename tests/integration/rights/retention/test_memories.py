@@ -88,6 +88,7 @@ async def test_reasoning_goes_after_three_years(storage, clock, days, stays):
     assert found["Has moved"] is not None
 
 
+@pytest.mark.slow
 async def test_whatever_the_ages_just_the_older_turns_go(storage, clock, rows):
     drawn = []
 

@@ -65,6 +65,7 @@ def insert(database):
     return run
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.dialect
 @pytest.mark.parametrize("kind", INSERTS)
 async def test_it_goes_when_its_time_is_over_and_not_before(storage, clock, insert, kind):
@@ -95,6 +96,7 @@ async def test_a_setting_holds_for_the_next_sweep(storage, clock, insert, kind, 
     assert dict(await storage.retention.sweep()) == {kind: 1}
 
 
+@pytest.mark.slow
 async def test_whatever_the_times_just_those_that_are_over_go(storage, clock, insert, rows):
     drawn = []
 

@@ -102,6 +102,7 @@ async def told(graph, thread="t"):
     return [message.content for message in (await graph.aget_state(of(thread))).values.get("messages", [])]
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("saver", [None, 900 * 86_400], indirect=True)
 @pytest.mark.parametrize("days", [30, 60])
 async def test_a_thread_stays_for_its_days_after_its_last_checkpoint(storage, clock, graph, rows, days):
@@ -117,6 +118,7 @@ async def test_a_thread_stays_for_its_days_after_its_last_checkpoint(storage, cl
         assert rows(f"SELECT count(*) FROM {table}") == [(0,)], table
 
 
+@pytest.mark.slow
 async def test_whatever_the_ages_just_the_older_threads_go(storage, graph, shift):
     drawn = []
 
@@ -137,6 +139,7 @@ async def test_whatever_the_ages_just_the_older_threads_go(storage, graph, shift
         assert left == {age for age in ages if age < 30 * 24}
 
 
+@pytest.mark.slow
 async def test_what_else_there_is_of_a_thread_goes_with_it_and_the_log_in_its_own_time(storage, graph, shift, rows):
     await storage.memory_settings.change({"retention_log_days": 90}, by="u_admin")
     for thread in ("t", "other"):
@@ -152,6 +155,7 @@ async def test_what_else_there_is_of_a_thread_goes_with_it_and_the_log_in_its_ow
     assert len(await storage.log.read("ann")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_session_record_whose_log_is_gone_goes_with_the_thread(storage, graph, shift, rows):
     await say(graph, "Hello")
@@ -161,6 +165,7 @@ async def test_a_session_record_whose_log_is_gone_goes_with_the_thread(storage, 
     assert dict(await storage.retention.sweep()) == {"threads": 1, "sessions": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_thread_that_goes_on_keeps_its_newest_state_without_the_words_of_old_messages(
     storage, graph, saver, shift, rows
@@ -185,6 +190,7 @@ async def test_a_thread_that_goes_on_keeps_its_newest_state_without_the_words_of
     assert rows("SELECT count(*) FROM checkpoint_messages WHERE content LIKE '%%second%%'") == [(0,)]
 
 
+@pytest.mark.slow
 async def test_whatever_the_ages_of_turns_nothing_old_is_left_but_the_newest_state(storage, graph, shift, rows):
     drawn = []
 
@@ -209,6 +215,7 @@ async def test_whatever_the_ages_of_turns_nothing_old_is_left_but_the_newest_sta
         assert datetime.now(UTC) - oldest_at < timedelta(days=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("saver", [None, 86_400], indirect=True)
 async def test_what_a_process_has_in_its_memory_does_not_bring_old_words_back(storage, graph, shift, rows):
     await say(graph, "first")
@@ -219,6 +226,7 @@ async def test_what_a_process_has_in_its_memory_does_not_bring_old_words_back(st
     assert rows("SELECT count(*) FROM checkpoint_messages WHERE content LIKE '%%first%%'") == [(0,)]
 
 
+@pytest.mark.slow
 async def test_a_paused_thread_stays_as_long_as_its_pause(storage, clock, saver, database):
     storage.retention.add(thread_sweeper(storage.works_pool, pause_seconds=40 * 86_400.0))
     async with RedactingSaver.from_conn_string(database, pause_seconds=40 * 86_400.0) as patient:
@@ -292,6 +300,7 @@ async def test_a_thread_that_went_can_begin_anew(storage, graph, shift, rows):
     assert rows("SELECT user_key FROM checkpoint_threads") == [(ANN,)]
 
 
+@pytest.mark.slow
 async def test_several_at_once_let_each_thread_go_once(storage, graph, shift):
     for n in range(6):
         await say(graph, "Hello", thread=f"{n}")
@@ -320,6 +329,7 @@ def graph_of_stock(stock):
     return builder.add_node("bot", lambda _: {"notes": []}).add_edge(START, "bot").compile(checkpointer=stock)
 
 
+@pytest.mark.slow
 async def test_checkpoints_stay_that_one_of_a_stock_savers_delta_channel_is_made_of(
     storage, database, graph, rows, shift
 ):
@@ -341,15 +351,16 @@ async def test_checkpoints_stay_that_one_of_a_stock_savers_delta_channel_is_made
     assert (await storage.retention.sweep())["checkpoints"] >= made[0][0]
 
 
-async def test_a_database_without_a_checkpointer_has_nothing_to_sweep(database, clock):
+async def test_a_database_without_a_checkpointer_has_nothing_to_sweep(empty_database, clock):
     from discreet.storage import open_storage
     from discreet.testing import StubEmbeddings
 
-    async with open_storage(database, embeddings=StubEmbeddings(dims=16), maintained=False) as storage:
+    async with open_storage(empty_database, embeddings=StubEmbeddings(dims=16), maintained=False) as storage:
         assert "threads" not in await storage.retention.sweep()
         assert "threads" not in {each.kind for each in await storage.retention.due()}
 
 
+@pytest.mark.slow
 async def test_tables_in_a_schema_that_is_named_are_swept(storage, database, rows):
     async with RedactingSaver.from_conn_string(database, schema="elsewhere") as saver:
         await saver.setup()

@@ -54,6 +54,7 @@ async def test_sealing_waits_for_nobody_who_writes(trail):
     assert not (await trail.verify()).findings
 
 
+@pytest.mark.slow
 async def test_sealing_verifying_and_writing_at_once(trail):
     async def write(user: str) -> None:
         for _ in range(10):
@@ -94,6 +95,7 @@ async def test_an_anchor_that_fails_gets_the_seal_later(trail, tmp_path, caplog)
     assert [number for number, _ in read_anchors(path)] == [1]
 
 
+@pytest.mark.slow
 async def test_a_seal_is_posted_to_an_address(trail, collector):
     address, posted = collector
     await trail.write("ann", 1)

@@ -189,7 +189,7 @@ async def test_what_nobody_touched_is_sound(trail, written):
 
 
 @pytest.mark.slow
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(draw=st.data(), times=st.integers(1, 3))
 async def test_any_tampering_is_found(trail, written, draw, times):
     state = deepcopy(written)
@@ -216,6 +216,7 @@ async def test_a_finding_says_where(trail, written):
     assert not (await trail.verify(user_key=trail.keys.of_user("ann"))).findings
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("number", LIMITS)
 @pytest.mark.parametrize(
     ("table", "column", "kind"),

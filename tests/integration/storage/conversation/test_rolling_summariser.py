@@ -40,6 +40,7 @@ async def storage(database):
         yield storage
 
 
+@pytest.mark.slow
 async def test_eight_committers_at_once_lose_and_double_no_round(storage):
     committers = [RollingSummariser(storage.summaries, Numbers(), len, budget=10_000) for _ in range(8)]
     for each in committers:
@@ -65,6 +66,7 @@ async def test_a_restart_continues(database):
             assert await summariser.current("bob", "t", talk(rounds)) == RollingSummary()
 
 
+@pytest.mark.slow
 async def test_a_value_reaches_neither_the_summary_nor_the_memory_made_of_it(storage, token):
     class Telling:
         async def summarize(self, rounds, *, earlier="", max_tokens=200):

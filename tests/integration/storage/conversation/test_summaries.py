@@ -28,6 +28,7 @@ def summaries(request):
     return request.getfixturevalue("storage").summaries
 
 
+@pytest.mark.slow
 async def test_a_thread_has_an_empty_summary_at_first(summaries):
     assert await summaries.get("ann", "1") == await summaries.get(None, "1") == EMPTY
 
@@ -103,6 +104,7 @@ async def test_a_text_is_redacted_and_keeps_the_tags_of_its_thread(summaries):
     assert MAIL not in stored
 
 
+@pytest.mark.slow
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(plans=st.lists(st.lists(st.integers(1, 7), min_size=1, max_size=4), min_size=8, max_size=8), known=st.booleans())
 async def test_of_eight_that_commit_at_once_no_round_is_lost_or_doubled(summaries, plans, known):
@@ -132,6 +134,7 @@ async def test_of_eight_that_commit_at_once_no_round_is_lost_or_doubled(summarie
     assert (ends.rounds, ends.last_message_id) == (total, f"a-{total}")
 
 
+@pytest.mark.slow
 async def test_a_summary_lies_sealed_and_outlives_the_process(database, token, caplog):
     keys = InMemoryKeys()
     new = RollingSummary(text=f"Ann likes {token}", rounds=5, last_message_id="a-5")

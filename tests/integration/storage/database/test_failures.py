@@ -66,6 +66,7 @@ async def test_limits_of_the_server(database):
             assert await told(run(pool, "DELETE FROM discreet.embedding_space")) == (LockTimeoutError, "storage_locked")
 
 
+@pytest.mark.slow
 @pytest.mark.direct("what sessions are told")
 async def test_nobody_waits_for_long_for_a_table_that_somebody_alters(database, monkeypatch):
     monkeypatch.setattr(pools, "LOCK_SECONDS", 0.1)
@@ -93,6 +94,7 @@ async def test_a_session_that_an_administrator_ends(database):
         await run(pool, "SELECT 1")
 
 
+@pytest.mark.slow
 @pytest.mark.direct("its own limit")
 async def test_a_server_that_takes_no_more_connections(database):
     role = "one_connection"
@@ -136,6 +138,7 @@ def through(database):
     return lambda **settings: pooler.pooled(database, **settings)
 
 
+@pytest.mark.slow
 async def test_a_pooler_without_a_free_server(through):
     with through(default_pool_size=1, query_wait_timeout=1) as dsn:
         async with make_pool(dsn, max_size=2) as pool, pool.connection() as holds, holds.transaction():
@@ -171,6 +174,7 @@ async def many_statements(conn, end):
     await conn.cursor().executemany("SELECT %s::int8", [(1,), (2,)])
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.dialect
 @pytest.mark.parametrize("before", [nothing, a_statement, a_copy, the_end_of_a_copy, many_statements])
 async def test_a_pooler_whose_server_ends_within_a_transaction(database, through, before):

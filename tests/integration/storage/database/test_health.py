@@ -55,6 +55,7 @@ async def becomes(client, expected):
 WELL = dict.fromkeys(PARTS, "ok")
 
 
+@pytest.mark.slow
 async def test_a_pool_in_use_is_busy_and_the_database_is_well(database):
     async with served(database, Settings(pool_size=2)) as (storage, client), AsyncExitStack() as held:
         assert await health(client) == (200, WELL)
@@ -67,6 +68,7 @@ async def test_a_pool_in_use_is_busy_and_the_database_is_well(database):
         await becomes(client, (200, WELL))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_use", [False, True])
 @pytest.mark.direct("a relay before the server")
 async def test_a_database_that_is_down_is_down_whether_or_not_its_pool_is_in_use(migrated_relay, in_use):
@@ -78,6 +80,7 @@ async def test_a_database_that_is_down_is_down_whether_or_not_its_pool_is_in_use
         assert (status, body["database"], body["pool"]) == (503, "down", "ok")
 
 
+@pytest.mark.slow
 async def test_busy_and_down_are_two_errors_and_two_counters(migrated_relay, monkeypatch):
     monkeypatch.setenv("DISCREET_MAX_WAITING", "0")
 

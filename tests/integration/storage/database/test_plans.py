@@ -162,6 +162,7 @@ async def test_a_search_reads_all_it_compares_from_the_covering_index(crowd, fil
     check_a_shortlist_is_read(await reads_of_memories(crowd, search_for(filters=filters)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filters", IN_THE_INDEX.values(), ids=IN_THE_INDEX)
 async def test_a_search_by_a_vector_reads_all_it_compares_from_the_covering_index(crowd, filters):
     space = EmbeddingSpace(key=1, dims=DIMS, calibration=StubEmbeddings.calibration, opened_at=DAY)

@@ -26,6 +26,7 @@ async def served_again(pool):
                 continue
 
 
+@pytest.mark.slow
 async def test_while_the_server_refuses_callers_are_told_soon_and_later_served(migrated_relay):
     pool = make_pool(migrated_relay.dsn, max_size=1)
     async with pool:
@@ -41,6 +42,7 @@ async def test_while_the_server_refuses_callers_are_told_soon_and_later_served(m
         assert pool.failure is None
 
 
+@pytest.mark.slow
 async def test_while_the_server_is_up_a_caller_waits_its_turn(database):
     async with make_pool(database, max_size=1) as pool:
         async with pool.connection():
@@ -50,6 +52,7 @@ async def test_while_the_server_is_up_a_caller_waits_its_turn(database):
         assert await waiting == 1
 
 
+@pytest.mark.slow
 async def test_all_of_many_callers_are_served_in_their_turn(database):
     async with make_pool(database, max_size=2) as pool:
         pool.timeout = 0.5  # far less than all take together
@@ -66,6 +69,7 @@ async def test_all_of_many_callers_are_served_in_their_turn(database):
             assert conn is not other
 
 
+@pytest.mark.slow
 async def test_who_gives_up_on_a_server_that_hangs_need_not_wait_for_it(migrated_relay):
     async with make_pool(migrated_relay.dsn, max_size=1) as pool:
         assert await use(pool) == 1
@@ -100,6 +104,7 @@ async def test_a_connection_whose_borrower_is_cancelled_while_it_is_returned_is_
         assert await use(pool) == 1
 
 
+@pytest.mark.slow
 async def test_no_place_is_lost_to_callers_who_give_up_at_any_moment(database):
     async with make_pool(database, max_size=4) as pool:
         for number in range(2_000):

@@ -129,6 +129,7 @@ async def test_a_provider_that_fails_is_told_without_its_words(rotating):
     assert "ann" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asynchronous", [False, True])
 async def test_a_provider_that_never_answers_is_not_waited_for(rotating, monkeypatch, asynchronous):
     dsn, *_ = rotating
@@ -156,6 +157,7 @@ def test_no_password_is_shown():
     assert "tops" + "ecret" not in repr(Target(dsn="postgresql://ann:" + "tops" + "ecret@127.0.0.1/x"))
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("makes a standby of the tests' own server")
 @pytest.mark.direct("a DSN of several servers")
 async def test_after_a_failover_the_new_primary_is_written_to(database):
@@ -182,6 +184,7 @@ async def test_after_a_failover_the_new_primary_is_written_to(database):
             assert connection.execute("SELECT count(*) FROM discreet.memory").fetchone() == (2,)
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("makes a standby of the tests' own server")
 @pytest.mark.direct("a DSN of several servers")
 async def test_a_pool_leaves_a_server_that_was_demoted(database):

@@ -42,6 +42,7 @@ async def texts(storage):
     return {hit.record.text for hit in await storage.memories.search("ann", "parrots")}
 
 
+@pytest.mark.slow
 async def test_searches_go_to_the_replica_and_the_rest_to_the_primary(database, standby):
     async with opened(database, postgres_read_dsn=there(standby, database)) as storage:
         await storage.memories.save("ann", [RECORD])
@@ -57,6 +58,7 @@ async def test_searches_go_to_the_replica_and_the_rest_to_the_primary(database, 
         assert await texts(storage) == {RECORD.text, LATER.text}
 
 
+@pytest.mark.slow
 async def test_the_primary_stands_in_for_a_replica_that_is_gone_or_fails(database, migrated_relay, monkeypatch):
     monkeypatch.setattr(reading, "REST_SECONDS", 0)
     async with opened(database, postgres_read_dsn=migrated_relay.dsn) as storage:
@@ -72,6 +74,7 @@ async def test_the_primary_stands_in_for_a_replica_that_is_gone_or_fails(databas
             assert await texts(storage) == {RECORD.text}
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_the_primary_stands_in_for_a_replica_that_hangs(database, migrated_relay, monkeypatch, caplog):
     async with opened(database, postgres_read_dsn=migrated_relay.dsn) as storage:
@@ -86,6 +89,7 @@ async def test_the_primary_stands_in_for_a_replica_that_hangs(database, migrated
     assert caplog.text.count("read_from_primary cause=storage_timeout") == 1
 
 
+@pytest.mark.slow
 async def test_a_replica_that_was_promoted_is_searched_no_more(database, server_dsn, monkeypatch, caplog):
     monkeypatch.setattr(reading, "REST_SECONDS", 0)
     async with opened(database) as storage:
@@ -102,6 +106,7 @@ async def test_a_replica_that_was_promoted_is_searched_no_more(database, server_
     assert "read_from_primary cause=promoted" in caplog.text
 
 
+@pytest.mark.slow
 async def test_a_storage_on_a_standby_searches_and_refuses_to_save(database, standby):
     async with opened(database) as storage:
         await storage.memories.save("ann", [RECORD])
@@ -118,6 +123,7 @@ async def test_a_storage_on_a_standby_searches_and_refuses_to_save(database, sta
         assert await storage.health.state() == "ok"
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_a_standby_lacks_is_said(database, empty_database, standby):
     standby.catch_up(database)

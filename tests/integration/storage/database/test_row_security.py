@@ -167,6 +167,7 @@ async def test_without_any_filter_nothing_of_another_is_read_changed_or_deleted(
     assert len(forgetful.left_out) > 15  # or nothing was tried
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("what names no user is no statement that it can send to one node")
 async def test_the_same_program_reads_everybodys_where_the_database_lets_it(roles, forgetful, monkeypatch):
     monkeypatch.setenv("DISCREET_POSTGRES_DSN", roles.worker)
@@ -178,6 +179,7 @@ async def test_the_same_program_reads_everybodys_where_the_database_lets_it(role
         assert "tortoise" in " ".join(record.text for record in await storage.memories.latest("ann", limit=50))
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 @pytest.mark.parametrize("named", [None, ""])
 @pytest.mark.parametrize("statement", ["SELECT count(*) FROM discreet.memory", "DELETE FROM discreet.users"])
@@ -191,6 +193,7 @@ async def test_nobody_named_is_an_error(roles, named, statement):
                 await conn.execute(statement)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_row_cannot_be_written_for_another(roles):
     async with opened(roles.app) as storage:
@@ -208,6 +211,7 @@ async def test_a_row_cannot_be_written_for_another(roles):
 STEPS = ("save", "search", "put", "round", "transaction")
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.dialect
 @pytest.mark.parametrize("seed", range(5))
 def test_a_connection_carries_nobody_over(fuzzed, seed):
@@ -266,6 +270,7 @@ def fuzzed(
         runner.run(context.__aexit__(None, None, None))
 
 
+@pytest.mark.slow
 def test_every_table_of_users_forces_it_and_the_application_has_no_rights_but_those_listed(roles):
     with psycopg.connect(roles.owner) as conn:
         rows = conn.execute(
@@ -286,6 +291,7 @@ def test_every_table_of_users_forces_it_and_the_application_has_no_rights_but_th
             assert table in SHARED, (schema, table)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_the_application_owns_nothing_and_starts_all_the_same(roles):
     async with opened(roles.app) as storage:
@@ -302,6 +308,7 @@ async def test_the_application_owns_nothing_and_starts_all_the_same(roles):
                     await conn.execute(statement)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_whose_a_thread_is_is_known_whoever_asks(roles):
     thread_id = str(uuid4())
@@ -315,6 +322,7 @@ async def test_whose_a_thread_is_is_known_whoever_asks(roles):
         assert await storage.threads.owner(thread_id) is None
 
 
+@pytest.mark.slow
 async def test_without_a_worker_a_process_serves_users_and_leaves_the_rest(roles, monkeypatch):
     monkeypatch.delenv("DISCREET_POSTGRES_WORKER_DSN")
     monkeypatch.delenv("DISCREET_POSTGRES_OWNER_DSN")
@@ -325,6 +333,7 @@ async def test_without_a_worker_a_process_serves_users_and_leaves_the_rest(roles
             await storage.background.sessions.pending(limit=5)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_delegate_reads_as_long_as_the_grant_holds_and_writes_nothing(roles):
     async with opened(roles.app) as storage:
@@ -348,6 +357,7 @@ async def test_a_delegate_reads_as_long_as_the_grant_holds_and_writes_nothing(ro
         assert len(await storage.memories.latest("ann", limit=5)) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("on a cluster a view has its owner's rights on the coordinator alone")
 def test_an_analyst_sees_counts_of_five_users_at_least(roles, monkeypatch):
     async def fill() -> None:
@@ -368,6 +378,7 @@ SHADOWED = ("text", "uuid", "bool", "int4", "timestamptz", "name")
 """Types that an intruder makes of their own."""
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("a cluster makes no types that belong to a session")
 def test_nobody_has_code_of_their_own_run_with_the_rights_of_a_function(roles):
     """A type of pg_temp is found before those of pg_catalog, where a function's search_path doesn't say otherwise."""
@@ -397,6 +408,7 @@ def test_nobody_has_code_of_their_own_run_with_the_rights_of_a_function(roles):
         assert {who for (who,) in conn.execute("SELECT who FROM pg_temp.seen")} <= {"discreet_app"}
 
 
+@pytest.mark.slow
 def test_no_function_works_with_the_rights_of_a_superuser(roles):
     with psycopg.connect(roles.owner) as conn:
         found = conn.execute("""
@@ -407,6 +419,7 @@ def test_no_function_works_with_the_rights_of_a_superuser(roles):
     assert {(is_super, *config) for _, is_super, config in found} == {(False, "search_path=pg_catalog, pg_temp")}
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("views of counts are of one server")
 def test_an_analyst_learns_nothing_of_rows_by_a_function_of_their_own(roles):
     async def fill() -> None:
@@ -427,6 +440,7 @@ def test_an_analyst_learns_nothing_of_rows_by_a_function_of_their_own(roles):
         assert "user_fact" in " ".join(notices)  # which is told of, as five have it
 
 
+@pytest.mark.slow
 def test_an_auditor_reads_no_memory(roles):
     with psycopg.connect(roles.auditor, autocommit=True) as conn:
         conn.execute("SELECT count(*) FROM discreet.setting_change")
@@ -434,6 +448,7 @@ def test_an_auditor_reads_no_memory(roles):
             conn.execute("SELECT text FROM discreet.memory")
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("pg_dump of a cluster dumps the coordinator")
 def test_the_role_for_backups_dumps_everything(roles):
     from discreet.storage.embedded.binaries import find_binaries
@@ -480,6 +495,7 @@ async def many_memories(roles: Logins) -> UUID:
     return user_key
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("its nodes can't look into an index by a function of ours")
 async def test_words_of_a_user_with_many_memories_are_found_by_their_index(roles):
     user_key = await many_memories(roles)
@@ -508,6 +524,7 @@ async def test_on_a_cluster_they_are_too(roles):
         assert "Bitmap Index Scan on large" in " ".join(row["QUERY PLAN"] for row in await plan.fetchall())
 
 
+@pytest.mark.slow
 def test_applying_it_again_changes_nothing(roles, monkeypatch):
     assert (
         CliRunner().invoke(commands, ["roles", "--apply"]).stdout == "All roles and policies are as they are to be.\n"
@@ -550,6 +567,7 @@ LEFT = (
 )
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.dialect
 @pytest.mark.parametrize("change", CHANGES)
 def test_whatever_was_changed_is_told_of_and_mended(roles, change):
@@ -564,6 +582,7 @@ def test_whatever_was_changed_is_told_of_and_mended(roles, change):
     assert "as they are to be" in CliRunner().invoke(commands, ["roles", "--apply"]).stdout
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.one_server("on a cluster some of these can't be said")
 @pytest.mark.parametrize("change", LEFT)
 def test_what_others_put_there_is_told_of_as_long_as_it_is_there(roles, change):
@@ -579,11 +598,13 @@ def test_what_others_put_there_is_told_of_as_long_as_it_is_there(roles, change):
             conn.execute("REVOKE discreet_worker FROM discreet_app")
 
 
+@pytest.mark.slow
 def test_a_role_that_is_not_the_applications_is_told_of(roles, monkeypatch):
     monkeypatch.setenv("DISCREET_POSTGRES_DSN", roles.backup)
     assert told_by_doctor()["state"] == "fail"
 
 
+@pytest.mark.slow
 def test_roles_of_another_name_lock_nobody_out(roles):
     done = CliRunner().invoke(commands, ["roles", "--apply", "--prefix", "second"])
     assert isinstance(done.exception, MigrationError)
@@ -605,6 +626,7 @@ async def test_several_may_make_roles_at_once(database):
     assert noted
 
 
+@pytest.mark.slow
 async def test_it_holds_in_a_schema_of_another_name_with_pgvector_out_of_sight(empty_database, monkeypatch):
     with psycopg.connect(empty_database, autocommit=True) as conn:
         conn.execute("DROP EXTENSION IF EXISTS vector")
@@ -626,6 +648,7 @@ async def test_it_holds_in_a_schema_of_another_name_with_pgvector_out_of_sight(e
     assert told["state"] == "ok", told
 
 
+@pytest.mark.slow
 def test_tables_of_others_keep_their_rights(database):
     asyncio.run(migrate_checkpoints(database, schema="threads"))
     with psycopg.connect(database, autocommit=True) as conn:
@@ -637,6 +660,7 @@ def test_tables_of_others_keep_their_rights(database):
     assert found == (None, False)
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("a cluster wants the steps of each table in a transaction of its own, as --apply has them")
 def test_the_sql_that_is_shown_is_the_sql_that_is_run(database):
     shown = CliRunner().invoke(commands, ["roles", "--print", "--dsn", database]).stdout
@@ -652,6 +676,7 @@ def test_the_sql_that_is_shown_is_the_sql_that_is_run(database):
     asyncio.run(look())
 
 
+@pytest.mark.slow
 async def test_the_embedded_server_has_it_from_the_first_run(tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_DATA_DIR", str(tmp_path / "data"))
     async with open_storage(embeddings=StubEmbeddings(dims=DIMS)) as storage:

@@ -79,6 +79,7 @@ async def test_a_server_without_tls_is_refused(database, authority, relay):
         await connected(of(relay.dsn, sslmode="verify-full", sslrootcert=str(authority.certificate)))
 
 
+@pytest.mark.slow
 async def test_a_server_that_speaks_tls_by_itself(authority, tmp_path):
     if (programs := installed_postgres()) is None:
         pytest.skip("no PostgreSQL that speaks TLS is installed (Debian: apt-get install postgresql)")

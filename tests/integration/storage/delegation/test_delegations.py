@@ -79,6 +79,7 @@ async def test_nobody_else_can_take_it_back(delegations):
     assert await delegations.may_read("carl", "ann")
 
 
+@pytest.mark.slow
 async def test_what_can_not_be_given_is_refused(delegations):
     with pytest.raises(DelegationError, match="own delegate"):
         await delegations.grant("ann", "ann", by="ann")
@@ -96,6 +97,7 @@ async def test_an_end_that_no_database_can_keep_is_refused(delegations, until):
     assert await delegations.list("ann") == []
 
 
+@pytest.mark.slow
 async def test_there_is_an_end_to_delegates_and_to_what_is_shown_of_past_ones(delegations, clock):
     for number in range(MAX_DELEGATES):
         await delegations.grant("ann", f"d{number}", by="ann", expires_at=NOON + DAY)

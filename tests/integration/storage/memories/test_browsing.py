@@ -78,6 +78,7 @@ async def test_superseded_ones_are_listed_where_they_are_asked_for(memories):
     assert await memories.latest("ann", held=False) == [new, old]
 
 
+@pytest.mark.slow
 async def test_records_kept_apart_are_neither_merged_nor_replaced(memories):
     [first] = await memories.save("ann", [note(1)])
     one, two = await memories.save("ann", [note(1), note(1)], dedup=False)
@@ -156,6 +157,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.dialect
 @pytest.mark.parametrize("name", FILTERS)
 async def test_filters_select_the_same_everywhere(memories, name):
@@ -185,6 +187,7 @@ async def test_a_fact_said_again_is_refreshed_everywhere(memories):
     assert (again.entry_id, again.importance) == (first.entry_id, 9)
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.parametrize("user_id", ["", " ", "a\0b", "\x1fnotes\x1f", "x" * 201])
 async def test_a_user_id_that_can_key_nothing_is_refused(memories, user_id):
     for call in (

@@ -146,6 +146,7 @@ async def test_two_applications_do_not_replace_each_others_facts(database):
         assert len(await memories.latest("ann")) == 2
 
 
+@pytest.mark.slow
 async def test_sixteen_writers_of_five_facts_leave_five(database):
     facts = [f"Fact about {word}" for word in ("tea", "cats", "rain", "rock", "snow")]
     async with open_storage(database, embeddings=StubEmbeddings(dims=256)) as storage:
@@ -153,6 +154,7 @@ async def test_sixteen_writers_of_five_facts_leave_five(database):
         assert sorted(record.text for record in await storage.memories.latest("ann")) == sorted(facts)
 
 
+@pytest.mark.slow
 async def test_sixteen_writers_of_changing_facts_leave_one_current_each(database):
     cosines = {f"Moved, now lives in {place}": 1 - n / 1_000 for n, place in enumerate("ABCDEFGHIJKLMNOP")}
     async with memories_at(database, cosines, dedup_threshold=0.8, update_threshold=1.0) as memories:
@@ -202,6 +204,7 @@ async def test_over_the_limit_superseded_ones_go_first_then_the_least_useful_and
         assert "moment of long ago" in {record.text for record in given}
 
 
+@pytest.mark.slow
 async def test_over_the_limit_so_many_are_evicted_that_the_next_saves_need_not(database):
     now = datetime.now(UTC)
     async with memories_at(database, {}, max_memories_per_user=40) as memories:

@@ -62,6 +62,7 @@ async def test_turns_and_summaries_are_no_facts_and_must_be_found(memories):
     assert (texts[0], sorted(texts[1:])) == ("a zebra", sorted(FACTS))
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_only_what_holds_and_may_be_seen_counts(memories):
     await memories.save("ann", facts(*FACTS), dedup=False)

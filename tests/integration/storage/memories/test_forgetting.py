@@ -130,6 +130,7 @@ async def test_all_former_versions_go_and_other_facts_that_ended_stay(memories):
     assert await left(memories) == {"Ann studies physics", "Ann ran a race"}
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("only", [False, True])
 async def test_facts_of_the_same_statement_go_unless_one_part_was_named(memories, only):
     named, _, _ = await memories.save("ann", [fact("Called Ann"), fact("Drinks coffee"), fact("Owns a boat", "r2")])

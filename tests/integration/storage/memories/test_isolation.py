@@ -60,7 +60,7 @@ def usable(user_id):
     saved=st.lists(st.tuples(users, words, words, st.integers(0, 3)), min_size=2, max_size=6),
     asked=st.lists(st.tuples(users, words, filters), min_size=1, max_size=4),
 )
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 async def test_every_call_is_scoped_to_the_user(memories, saved, asked):
     run = uuid4().hex.translate(
         str.maketrans("0123456789", "ghijklmnop")

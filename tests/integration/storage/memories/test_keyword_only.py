@@ -21,6 +21,7 @@ async def found(memories, query, threshold=0.6):
     return [hit.record.text for hit in await memories.search("ann", query, threshold=threshold)]
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize(
     ("query", "text"),
     [
@@ -47,6 +48,7 @@ async def test_without_a_threshold_what_shares_a_word_comes_first(memories):
     assert (hits[0], len(hits)) == ("Works as a nurse", 5)
 
 
+@pytest.mark.slow
 async def test_a_fact_said_again_is_refreshed(memories):
     [first] = await memories.save("ann", [MemoryRecord(text=PARROT, tags=["pets"])])
     [again] = await memories.save("ann", [MemoryRecord(text=f" {PARROT}. ", importance=9, tags=["birds"])])

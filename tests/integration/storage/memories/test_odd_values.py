@@ -48,6 +48,7 @@ async def storage(database):
         yield opened
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("values", ODD.values(), ids=ODD)
 async def test_a_user_is_not_poisoned_by_it(storage, values):
     memories = storage.memories
@@ -85,6 +86,7 @@ class Broken(StubEmbeddings):
         return self.vector
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("vector", "told"),
     [

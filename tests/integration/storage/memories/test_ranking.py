@@ -48,6 +48,7 @@ async def either(request, database):
         yield storage.memories
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("count", [1, 3, 10, 200])
 async def test_a_rare_word_finds_its_memory_among_few_and_many(either, count):
     others = [f"Went to place{n} with the dog on day{n}" for n in range(count - 1)]
@@ -57,6 +58,7 @@ async def test_a_rare_word_finds_its_memory_among_few_and_many(either, count):
     assert await found(either, "theremin", threshold=1.0) == ["Owns a theremin"]
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -131,6 +133,7 @@ async def test_who_is_named_is_who_speaks(memories):
     assert (await found(memories, "what did nate buy?"))[0].startswith("Nate")
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     "question", ["Where did I go in May?", "Куда я ездил в мае 2023?", "Tháng 5 tôi đi đâu?", "我五月去了哪里？"]
 )

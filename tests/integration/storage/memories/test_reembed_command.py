@@ -28,6 +28,7 @@ def other_model(monkeypatch):
     monkeypatch.setattr(module, "embedding_provider", lambda settings: StubEmbeddings(1536))
 
 
+@pytest.mark.slow
 def test_it_embeds_all_rebuilds_the_index_and_sums_up(database, capsys):
     asyncio.run(fill(database))
     assert run_reembed(database, as_json=True, reindex=True) == 0
@@ -41,6 +42,7 @@ def test_it_embeds_all_rebuilds_the_index_and_sums_up(database, capsys):
     assert capsys.readouterr().out.startswith("0 memories embedded by stub:words:1536")
 
 
+@pytest.mark.slow
 def test_what_can_not_be_opened_is_left_and_told_by_the_exit_code(database, capsys):
     asyncio.run(fill(database, keys=InMemoryKeys()))
     assert run_reembed(database, as_json=True, reindex=False) == 1

@@ -111,6 +111,7 @@ async def eventually(condition):
         await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow
 async def test_another_size_is_embedded_in_the_background(database):
     await fill(database, people=("ann", "bob"))
     async with open_storage(database, embeddings=StubEmbeddings(128), settings=Settings()) as storage:
@@ -123,6 +124,7 @@ async def test_another_size_is_embedded_in_the_background(database):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(256, 1536, 512), (1024, 2048, 256)])
 async def test_every_size_can_follow_every_other(database, sizes):
     await fill(database, dims=sizes[0])
@@ -132,6 +134,7 @@ async def test_every_size_can_follow_every_other(database, sizes):
         assert [(row["dims"], row["bits"]) for row in rows_of(database)] == [(dims, dims)] * 3
 
 
+@pytest.mark.slow
 async def test_vectors_are_those_that_saving_would_have_made(database, empty_database):
     await fill(database)
     await move(database, StubEmbeddings(128))
@@ -155,6 +158,7 @@ async def test_sealed_texts_are_embedded_and_stay_sealed(database):
     assert {(row["text"], row["dims"]) for row in rows_of(database)} == {(None, 128)}
 
 
+@pytest.mark.slow
 async def test_a_row_whose_key_is_gone_is_left_and_the_others_are_moved(database):
     await fill(database, keys=InMemoryKeys(), each=2)
     await fill(database, people=["bob"], each=2)
@@ -162,6 +166,7 @@ async def test_a_row_whose_key_is_gone_is_left_and_the_others_are_moved(database
     assert (moved.rows, moved.failures, moved.finished) == (2, 2, True)
 
 
+@pytest.mark.slow
 async def test_more_people_and_rows_than_a_batch_holds(database, monkeypatch):
     monkeypatch.setattr("discreet.storage.memories.spaces.reembedding.BATCH_ROWS", 4)
     monkeypatch.setattr("discreet.storage.memories.spaces.reembedding.BATCH_USERS", 3)
@@ -171,6 +176,7 @@ async def test_more_people_and_rows_than_a_batch_holds(database, monkeypatch):
     assert len(embeddings.texts) == len(set(embeddings.texts)) == 40
 
 
+@pytest.mark.slow
 async def test_two_at_once_embed_no_row_twice(database, monkeypatch):
     monkeypatch.setattr("discreet.storage.memories.spaces.reembedding.BATCH_ROWS", 4)
     await fill(database, people=("ann", "bob"), each=10)

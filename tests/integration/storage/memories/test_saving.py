@@ -119,6 +119,7 @@ async def test_a_known_id_updates_the_users_own_record_and_never_anothers(memori
 [FACT] = USER_KEYS.tokens([token_id("fact")])
 
 
+@pytest.mark.slow
 async def test_writers_of_the_same_facts_at_once_leave_one_of_each(database):
     facts = [f"Fact about {word}" for word in ("tea", "cats", "rain", "rock", "snow")]
     async with open_storage(database, embeddings=StubEmbeddings(dims=256)) as storage:
@@ -132,6 +133,7 @@ async def test_writers_of_the_same_facts_at_once_leave_one_of_each(database):
     assert rows(database, f"{counted} WHERE x.token = {FACT}") == [(5,)]
 
 
+@pytest.mark.slow
 async def test_new_users_at_once_do_not_meet(storage):
     await asyncio.gather(*(storage.memories.save(f"user {n}", [MemoryRecord(text="Likes tea")]) for n in range(24)))
     assert rows(storage.dsn, "SELECT count(*), count(DISTINCT user_key) FROM discreet.memory") == [(24, 24)]
@@ -182,6 +184,7 @@ HARD_TEXTS = {
 }
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("text", HARD_TEXTS.values(), ids=HARD_TEXTS)
 async def test_hard_text_is_stored_and_found(memories, text):
     await memories.save("ann", [MemoryRecord(text=text)])
@@ -189,6 +192,7 @@ async def test_hard_text_is_stored_and_found(memories, text):
     assert len(await memories.search("ann", "parrot", threshold=1.0)) == 1
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.dialect
 @pytest.mark.parametrize("dims", [8, 512, 513, 1536, 4000])
 async def test_the_longest_text_with_the_widest_vectors_fits(database, dims):
@@ -216,6 +220,7 @@ async def test_a_position_that_no_database_can_hold_is_a_storage_error_and_store
     assert rows(storage.dsn, "SELECT count(*) FROM discreet.memory") == [(0,)]
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("user_id", ["", " ", "a\0b", "x" * 201, "\ud800", None])
 async def test_a_user_id_that_cannot_be_used_is_refused_by_every_call(memories, user_id):
     with pytest.raises(InvalidUserError):
@@ -226,6 +231,7 @@ async def test_a_user_id_that_cannot_be_used_is_refused_by_every_call(memories, 
         await memories.delete(user_id, uuid4())
 
 
+@pytest.mark.slow
 async def test_a_server_that_goes_away_mid_way_is_typed_and_nothing_is_half_written(storage, monkeypatch):
     [kept] = await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
 

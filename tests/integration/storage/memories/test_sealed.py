@@ -27,6 +27,7 @@ def turn(position, text):
     return MemoryRecord(text=text, type="turn", thread_id="thread", position=position)
 
 
+@pytest.mark.slow
 @pytest.mark.direct("parameters in the DSN")
 async def test_no_text_is_readable_at_rest_and_all_of_it_comes_back(database):
     token = "zanzibarine"
@@ -61,6 +62,7 @@ async def test_no_text_is_readable_at_rest_and_all_of_it_comes_back(database):
     assert in_rows(database, word=token)  # the search of the tables does find what is there
 
 
+@pytest.mark.slow
 async def test_without_its_key_a_text_is_refused_and_the_message_says_what_to_set(database):
     async with opened(database, Keyring([make_key()])) as storage:
         [saved] = await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
@@ -73,6 +75,7 @@ async def test_without_its_key_a_text_is_refused_and_the_message_says_what_to_se
         assert await storage.memories.delete_many("ann", MemoryFilters()) == 1
 
 
+@pytest.mark.slow
 async def test_a_lost_key_costs_the_rows_under_it_and_no_others(database, caplog):
     async with opened(database, Keyring([make_key()])) as storage:
         lost = [turn(1, "About parrots"), MemoryRecord(text="Keeps parrots", entry_id=UUID(int=7))]
@@ -96,6 +99,7 @@ async def test_a_lost_key_costs_the_rows_under_it_and_no_others(database, caplog
         assert await memories.delete("ann", again.entry_id)
 
 
+@pytest.mark.slow
 async def test_a_page_is_filled_with_what_is_older_than_rows_under_a_lost_key(database, monkeypatch):
     monkeypatch.setattr("discreet.storage.memories.memories.AT_ONCE", 2)
     known = Keyring([make_key()])
@@ -111,6 +115,7 @@ async def test_a_page_is_filled_with_what_is_older_than_rows_under_a_lost_key(da
         assert await storage.memories.latest("ann", limit=0) == []
 
 
+@pytest.mark.slow
 async def test_what_was_stored_before_the_key_and_under_the_key_before_stays_readable(database):
     old, new = make_key(), make_key()
     for keys, text in [

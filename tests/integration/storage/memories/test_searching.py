@@ -31,6 +31,7 @@ async def test_recall_is_scoped_to_the_user(memories):
     assert await found(memories, "ann", "parrots") == ["Keeps two parrots"]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("user_id", ["Аня", "安妮", "🦜", "ann|1", "'; --", "%s", "é", "e\u0301"])
 async def test_any_user_id_finds_its_own_only(memories, user_id):
     await memories.save(user_id, [MemoryRecord(text="Keeps two parrots")])
@@ -45,6 +46,7 @@ async def test_deleting_is_once(memories):
     assert await memories.search("ann", "parrots") == []
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("fusion", ["convex", "rrf"])
 @pytest.mark.parametrize(
     ("query", "expected"),
@@ -99,6 +101,7 @@ async def test_a_threshold_keeps_what_is_near_enough(memories):
     assert hit.similarity == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.slow
 async def test_a_word_of_the_turn_before_finds_the_answer_but_does_not_pass_a_threshold(memories):
     said = ["Which animals do you keep?", "Zwei Graupapageien", "How lovely"]
     await memories.save(
@@ -152,6 +155,7 @@ async def test_superseded_memories_are_not_found(memories):
     assert await found(memories, "ann", "parrot") == ["parrot of today"]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("query", ["", "   ", "\0", "\n\t"])
 async def test_a_blank_query_finds_nothing(memories, query):
     await memories.save("ann", [MemoryRecord(text="Keeps parrots")])
@@ -177,6 +181,7 @@ HARD_QUERIES = {
 }
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("query", HARD_QUERIES.values(), ids=HARD_QUERIES)
 async def test_hard_queries_are_answered(memories, query):
     await memories.save("ann", [MemoryRecord(text="Keeps parrots")])
@@ -191,6 +196,7 @@ async def test_scores_fall_and_similarities_are_calibrated(memories):
     assert [round(hit.similarity, 2) for hit in hits] == [1.0, 0.5, 0.0]
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_vectors_of_another_model_are_not_compared_and_their_words_still_count(database):
     async with open_storage(database, embeddings=StubEmbeddings(dims=64)) as storage:
@@ -202,6 +208,7 @@ async def test_vectors_of_another_model_are_not_compared_and_their_words_still_c
             assert (hit.record.text, hit.similarity) == ("Keeps parrots", 0.0)
 
 
+@pytest.mark.slow
 async def test_wide_vectors_are_ranked_exactly(database):
     async with open_storage(database, embeddings=StubEmbeddings(dims=1536)) as storage:
         await storage.memories.save("ann", [MemoryRecord(text=f"topic{n} detail{n % 7}") for n in range(300)])

@@ -73,6 +73,7 @@ async def sum_now(storage):
         await TokenSums(storage.works_pool).sum(cursor)
 
 
+@pytest.mark.slow
 async def test_ten_memories_of_a_word_count_ten(storage):
     texts = [f"Parrot parrot number{n}" for n in range(10)]
     await storage.memories.save("ann", [MemoryRecord(text=text) for text in texts], dedup=False)
@@ -84,6 +85,7 @@ async def test_ten_memories_of_a_word_count_ten(storage):
         assert connection.execute("SELECT documents FROM discreet.corpus").fetchone() == (11,)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_is_deleted_replaced_or_evicted_counts_no_more(storage):
     memories = storage.memories
@@ -101,6 +103,7 @@ async def test_what_is_deleted_replaced_or_evicted_counts_no_more(storage):
         assert connection.execute("SELECT count(*) FROM discreet.token_frequency").fetchone() == (0,)
 
 
+@pytest.mark.slow
 async def test_items_of_the_store_count_until_they_are_deleted(storage):
     space = ("notes", "ann")
     await storage.store.aput(space, "1", {"text": "parrot"}, index=["text"])
@@ -150,6 +153,7 @@ async def save(storage, user_id, numbers):
         await storage.memories.save(user_id, [MemoryRecord(text=f"Parrot {number}")], dedup=False)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_many_changes_of_a_user_become_one(storage):
     await save(storage, "ann", range(MOST_CHANGES + 1))
@@ -160,6 +164,7 @@ async def test_many_changes_of_a_user_become_one(storage):
     assert (counted(storage.dsn, "parrot"), summed(storage.dsn, "parrot")) == (MOST_CHANGES + 1, MOST_CHANGES + 3)
 
 
+@pytest.mark.slow
 async def test_what_is_saved_and_deleted_while_changes_are_merged_is_counted(storage):
     await save(storage, "ann", range(MOST_CHANGES + 1))
     found = await storage.memories.latest("ann", limit=10)

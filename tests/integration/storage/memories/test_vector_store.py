@@ -44,6 +44,7 @@ async def store(place):
         yield storage.vectors
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("check", VECTOR_STORE_CHECKS, ids=lambda check: check.__name__)
 async def test_it_keeps_the_rules_of_the_port(store: VectorStore, check):
     await check(store)

@@ -117,6 +117,7 @@ VALUES (%(user_key)s, %(key)s, 'extraction', %(key)s, 'talk', 'default', 'inacti
     return key_of("ann")
 
 
+@pytest.mark.slow
 async def test_the_timeline_has_all_kinds_in_the_order_of_time(people, life):
     found = await people.timeline(life, limit=50)
     assert [entry.at for entry in found] == sorted((entry.at for entry in found), reverse=True)
@@ -131,6 +132,7 @@ async def test_the_timeline_has_all_kinds_in_the_order_of_time(people, life):
     assert {entry.thread_id for entry in found if entry.kind in ("turn", "memory", "job")} == {"talk"}
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_the_pages_of_a_timeline_have_everything_once(people, life):
     whole = await people.timeline(life, limit=50)
@@ -198,6 +200,7 @@ async def test_conflicts_of_one_person_and_pages_of_them(people, key_of, pair):
     assert await people.conflicts(limit=9, after=conflict.mark) == []
 
 
+@pytest.mark.slow
 async def test_memories_by_key_are_those_of_the_user(storage, people, key_of):
     await storage.memories.save("ann", [fact("Ann keeps two parrots")])
     [found] = await people.memories.search(str(key_of("ann")), "parrots")

@@ -22,6 +22,7 @@ def names(database, monkeypatch):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_an_administrators_pages_work_as_the_roles_of_a_server(names, database):
     async with open_storage(embeddings=StubEmbeddings(dims=64)) as storage:
@@ -39,6 +40,7 @@ async def test_an_administrators_pages_work_as_the_roles_of_a_server(names, data
         assert [each.text for each in (await storage.people.chain(key, newer)).former] == ["Ann is a vegetarian"]
 
 
+@pytest.mark.slow
 async def test_without_the_workers_role_the_list_is_refused(names, monkeypatch):
     monkeypatch.delenv("DISCREET_POSTGRES_WORKER_DSN")
     async with open_storage(embeddings=StubEmbeddings(dims=64)) as storage:

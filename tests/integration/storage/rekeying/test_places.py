@@ -53,6 +53,7 @@ def filled(make_database, migrated_template, keys):
     return found
 
 
+@pytest.mark.slow
 def test_every_value_opens_in_its_own_place(filled, keys):
     assert all(WORD.encode() in unseal(cell.value, cell.aad, keys) for cell in filled)
 

@@ -69,6 +69,7 @@ def each_table(rows):
     return {table.name: rows for table in SEALED_TABLES}
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 @pytest.mark.parametrize("reindex", [False, True])
 def test_it_moves_all_and_sums_up(filled, new, reindex):
@@ -86,6 +87,7 @@ def test_it_moves_all_and_sums_up(filled, new, reindex):
     assert "keep those keys until then" in again.stdout
 
 
+@pytest.mark.slow
 def test_a_dry_run_counts_by_table_and_key_and_moves_nothing(filled, old, new):
     result = rekey("--dsn", filled, "--dry-run", "--json")
     told = json.loads(result.stdout)
@@ -98,6 +100,7 @@ def test_a_dry_run_counts_by_table_and_key_and_moves_nothing(filled, old, new):
     assert f"{ROWS} under {old.id}" in shown
 
 
+@pytest.mark.slow
 async def test_what_is_lost_is_told_by_the_exit_code(filled):
     async with opened(filled, Keyring([make_key()])) as storage:
         await storage.memories.save("bob", [MemoryRecord(text=f"A {WORD} parrot")])
@@ -108,6 +111,7 @@ async def test_what_is_lost_is_told_by_the_exit_code(filled):
     assert WORD not in result.output
 
 
+@pytest.mark.slow
 def test_a_dry_run_opens_what_is_under_the_current_key_too(filled, old, monkeypatch):
     """As an id is a free name, another secret may bear it."""
     secret = write_key(make_key()).partition(":")[2]
@@ -128,6 +132,7 @@ def test_without_a_key_nothing_is_done_and_the_message_says_what_to_set(database
         rekey("--dsn", database)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", ["strange", "same id"])
 def test_with_wrong_keys_nothing_is_opened_or_changed(filled, old, monkeypatch, keys):
     """Another key of the same id is as good as none."""
@@ -148,6 +153,7 @@ def test_with_wrong_keys_nothing_is_opened_or_changed(filled, old, monkeypatch, 
     assert not holds(filled)
 
 
+@pytest.mark.slow
 async def test_killed_in_the_middle_it_goes_on(filled, old, new):
     last = SEALED_TABLES[-1].name
     async with opened(filled, Keyring([old])) as storage:

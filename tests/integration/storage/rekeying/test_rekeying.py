@@ -34,6 +34,7 @@ def each_table(rows):
     return {table.name: rows for table in SEALED_TABLES}
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_is_plain_is_sealed_and_reads_as_before(database):
     async with opened(database, None) as storage:
@@ -53,6 +54,7 @@ async def test_what_is_plain_is_sealed_and_reads_as_before(database):
     assert (entry.action, entry.success, entry.counts) == ("key.rotate", True, {"rows": len(SEALED_TABLES), "lost": 0})
 
 
+@pytest.mark.slow
 async def test_after_a_rotation_the_old_key_can_go(database):
     keys = InMemoryKeys()
     old = keys.current().id
@@ -113,6 +115,7 @@ async def test_rotation_while_sixteen_write_loses_nothing(database):
                 assert (summary, item) == (f"Of {WORD}", {"said": WORD})
 
 
+@pytest.mark.slow
 async def test_one_row_under_a_lost_key_costs_that_row_and_is_named(database, caplog):
     lost, kept, new = make_key(), make_key(), make_key()
     async with opened(database, Keyring([lost])) as storage:
@@ -165,6 +168,7 @@ async def test_a_value_that_was_moved_from_another_row_is_not_sealed_anew_for_it
         assert len(opened_texts) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("locks a row of whoever it is")
 async def test_a_row_that_somebody_has_locked_is_not_waited_for(database, monkeypatch):
     monkeypatch.setattr(rekeying, "REST_SECONDS", 0.01)
@@ -197,6 +201,7 @@ class Overtaken(Rekeying):
         return super()._resealed(table, user_key, rows, header)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_somebody_wrote_meanwhile_is_not_overwritten(database):
     keys = InMemoryKeys()
@@ -212,6 +217,7 @@ async def test_what_somebody_wrote_meanwhile_is_not_overwritten(database):
         assert record.text == "newer"
 
 
+@pytest.mark.slow
 async def test_several_at_once_do_it_once(database):
     keys = InMemoryKeys()
     async with opened(database, keys) as storage:
@@ -224,6 +230,7 @@ async def test_several_at_once_do_it_once(database):
     assert key_ids(database) == {new.id}
 
 
+@pytest.mark.slow
 async def test_small_steps_come_to_the_same_end(database, monkeypatch):
     for name in ("LOOK_ROWS", "MOVE_ROWS"):
         monkeypatch.setattr(rekeying, name, 2)
@@ -239,6 +246,7 @@ async def test_small_steps_come_to_the_same_end(database, monkeypatch):
     assert told_rows[-1] == 5 * len(SEALED_TABLES)
 
 
+@pytest.mark.slow
 async def test_counts_tell_what_is_under_which_key(database):
     keys, lost = InMemoryKeys(), InMemoryKeys()
     old = keys.current().id
@@ -257,6 +265,7 @@ async def test_counts_tell_what_is_under_which_key(database):
     assert found[("conversation_log", old)] == (4, 0, True)
 
 
+@pytest.mark.slow
 async def test_counts_tell_what_a_key_of_the_same_id_does_not_open(database, monkeypatch):
     monkeypatch.setattr(rekeying, "OPEN_ROWS", 2)
     key = make_key()
@@ -274,6 +283,7 @@ async def test_counts_tell_what_a_key_of_the_same_id_does_not_open(database, mon
     assert told_rows[-1] == 5 * len(SEALED_TABLES)
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_counts_tell_what_was_cut_off_or_moved(database):
     keys = InMemoryKeys()
@@ -304,7 +314,9 @@ async def test_what_expires_is_left_alone_and_told_of(database):
         assert came.until == until
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.one_server("reads plans, which are the nodes'")
+@pytest.mark.own_database("dead rows of other tests change a plan")
 @pytest.mark.parametrize("statement", [look, inspect])
 @pytest.mark.parametrize("table", SEALED_TABLES, ids=lambda table: table.name)
 def test_rows_are_looked_at_by_the_primary_key(database, table, statement):

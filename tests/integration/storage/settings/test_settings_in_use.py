@@ -86,6 +86,7 @@ async def test_a_change_reaches_another_process_and_one_of_its_own_comes_back(da
         await seen(here, "memory_retrieve_limit", 12)
 
 
+@pytest.mark.slow
 async def test_a_look_that_fails_is_followed_by_another(migrated_relay, quick, settings, caplog):
     embeddings = StubEmbeddings(dims=16)
     async with open_storage(migrated_relay.dsn, settings=settings, embeddings=embeddings) as storage:
@@ -135,6 +136,7 @@ async def test_each_save_goes_by_the_limit_that_holds_then(database, settings):
         assert len(await current(storage)) == 2
 
 
+@pytest.mark.slow
 async def test_the_embedding_model_of_the_database_goes_before_the_environments(database, settings):
     async with open_storage(database, settings=settings.model_copy(update={"embedding_model": "none"})) as storage:
         assert not storage.memories.semantic

@@ -54,6 +54,7 @@ async def test_a_value_equal_to_the_environments_is_set_all_the_same(store):
     assert await store.overridden() == {"memory_retrieve_limit"}
 
 
+@pytest.mark.fast_cases(8)
 @pytest.mark.parametrize(
     ("changes", "told"),
     [

@@ -26,6 +26,7 @@ def put(database):
     return write
 
 
+@pytest.mark.slow
 async def test_settings_outlive_the_process_and_reach_another_one(pool, postgres_store):
     other = PostgresSettingsStore(pool, environment=MemorySettings(memory_retrieve_limit=9))
     await postgres_store.change({"memory_retrieve_threshold": 0.25}, by="ann")
@@ -88,6 +89,7 @@ async def test_thresholds_that_an_environment_contradicts_are_left_out_and_the_r
     assert settings.memory_retrieve_limit == 3
 
 
+@pytest.mark.slow
 @pytest.mark.direct("a relay before the server")
 async def test_a_database_that_is_down_leaves_what_was_seen_last(migrated_relay, open_pool):
     async with open_pool(migrated_relay.dsn) as pool:

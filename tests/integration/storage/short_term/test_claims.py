@@ -18,11 +18,13 @@ SLACK = 20.0
 """Seconds that a busy machine may take between two calls, since servers have clocks that go on."""
 
 
+@pytest.mark.fast_cases(2)
 async def test_of_twenty_at_once_exactly_one_starts(store):
     claims = await asyncio.gather(*(store.claim(AUDIO, lease=LEASE) for _ in range(20)))
     assert sorted(type(claim).__name__ for claim in claims) == ["Running"] * 19 + ["Started"]
 
 
+@pytest.mark.fast_cases(2)
 async def test_an_answer_is_handed_out_until_its_time_ends(kept):
     store = kept.store
     claim = await store.claim(AUDIO, lease=LEASE)
@@ -34,6 +36,7 @@ async def test_an_answer_is_handed_out_until_its_time_ends(kept):
     assert isinstance(await store.claim(AUDIO, lease=LEASE), Started)
 
 
+@pytest.mark.fast_cases(2)
 async def test_an_answer_is_kept_for_the_rest_of_the_lease_by_default(kept):
     """So the window of a request begins with its first arrival, and no bucket ends it early."""
     claim = await kept.store.claim(AUDIO, lease=LEASE)
@@ -68,6 +71,7 @@ async def test_a_late_holder_cannot_overwrite_its_successor(kept):
     assert await store.claim(AUDIO, lease=LEASE) == Done("right")
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_late_holder_may_finish_if_nobody_took_over(kept):
     claim = await kept.store.claim(AUDIO, lease=LEASE)
     kept.advance(LEASE + 1)
@@ -82,6 +86,7 @@ async def test_a_late_holder_that_names_no_time_leaves_nothing_to_hand_out(kept)
     assert isinstance(await kept.store.claim(AUDIO, lease=LEASE), Started)
 
 
+@pytest.mark.fast_cases(2)
 async def test_work_is_free_as_soon_as_it_is_given_back(store):
     claim = await store.claim(AUDIO, lease=LEASE)
     assert await store.release(AUDIO, claim.token)
@@ -90,6 +95,7 @@ async def test_work_is_free_as_soon_as_it_is_given_back(store):
     assert isinstance(await store.claim(AUDIO, lease=LEASE), Started)
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_token_is_good_for_one_answer(store):
     claim = await store.claim(AUDIO, lease=LEASE)
     assert await store.finish(AUDIO, claim.token, "first", keep=KEEP)
@@ -98,6 +104,7 @@ async def test_a_token_is_good_for_one_answer(store):
     assert await store.claim(AUDIO, lease=LEASE) == Done("first")
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("token", ["", "0" * 32, "no token", "ƒ"])
 async def test_a_wrong_token_does_nothing(store, token):
     await store.claim(AUDIO, lease=LEASE)
@@ -106,6 +113,7 @@ async def test_a_wrong_token_does_nothing(store, token):
     assert await store.claim(AUDIO, lease=LEASE) == Running()
 
 
+@pytest.mark.fast_cases(2)
 async def test_tokens_have_128_random_bits(store):
     works = [Work(kind="request", user_id="ann", ref=str(n)) for n in range(8)]
     tokens = {(await store.claim(work, lease=LEASE)).token for work in works}
@@ -124,6 +132,7 @@ async def test_works_of_another_kind_user_or_ref_are_others(store):
     assert all([isinstance(await store.claim(work, lease=LEASE), Started) for work in works])
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_holder_whose_user_was_forgotten_leaves_nothing(store):
     claim = await store.claim(AUDIO, lease=LEASE)
     assert await store.forget("ann") == 1
@@ -131,6 +140,7 @@ async def test_a_holder_whose_user_was_forgotten_leaves_nothing(store):
     assert await store.forget("ann") == 0
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_kept_answer_is_redacted_and_keeps_its_tags(kept):
     mail = "ann" + "@" + "example.com"
     claim = await kept.store.claim(AUDIO, lease=LEASE)
@@ -171,6 +181,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", SERVERS, indirect=True)
 def test_of_two_processes_one_starts(place):
     with ScriptProcess(CLAIMING, place.dsn, place.url) as one, ScriptProcess(CLAIMING, place.dsn, place.url) as other:

@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 from urllib.parse import quote
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kit.search import Words, search
@@ -42,6 +43,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
+@pytest.mark.fast_cases(1)
 @FEW
 @given(ids=st.lists(IDS, min_size=3, max_size=3, unique=True))
 async def test_no_id_reaches_what_another_has(store, ids):
@@ -67,6 +69,7 @@ def spoken(number):
     return Round(request_id="same", input_text=f"round {number}", output_text="", said_at=NOW)
 
 
+@pytest.mark.slow
 @given(st.lists(IDS, min_size=2, max_size=2), st.lists(IDS, min_size=2, max_size=2))
 def test_keys_are_equal_only_for_equal_ids_and_hold_no_pattern(one, other):
     assert (keys(*one) & keys(*other) != set()) == (one == other)
@@ -93,6 +96,7 @@ def keys(user_id, name):
     return {session.state, session.history, session.requests, *(key for w in works for key in (w.lock, w.result))}
 
 
+@pytest.mark.fast_cases(2)
 async def test_keys_hold_ids_only(kept, token):
     said = Round(request_id="r", input_text=f"{token}said", output_text=f"{token}told", said_at=NOW)
     await kept.store.append_round("ann", "1", said)

@@ -92,6 +92,7 @@ async def listening(serve, **options):
             writer.close()
 
 
+@pytest.mark.slow
 async def test_a_server_that_hangs_is_given_up_and_not_asked_again():
     async def hang(reader, _writer):
         while await reader.read(4096):
@@ -205,6 +206,7 @@ async def test_nothing_is_stored_when_the_redactor_fails(place):
         assert await store.forget("ann") == 1  # the claim
 
 
+@pytest.mark.slow
 def test_redis_py_is_imported_by_those_only_who_use_it():
     script = "import sys, discreet.storage; sys.exit('redis' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

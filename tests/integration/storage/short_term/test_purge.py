@@ -102,6 +102,7 @@ async def test_two_that_purge_at_once_delete_everything_once(place, kept):
     assert counts(place.dsn) == [0, 0, 0]
 
 
+@pytest.mark.slow
 async def test_an_open_storage_purges_by_itself(place, kept):
     await kept.store.append_round("ann", "1", said("r"))
     kept.advance(HISTORY_SECONDS + 601)
@@ -120,6 +121,7 @@ async def test_tables_of_short_term_memory_never_reach_the_write_ahead_log(place
         assert connection.execute(logged).fetchall() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", [SESSIONS.select, WORKS.select])
 async def test_a_purge_finds_what_is_due_by_its_index(place, kept, statement):
     with psycopg.connect(place.dsn, autocommit=True) as connection:
@@ -131,6 +133,7 @@ async def test_a_purge_finds_what_is_due_by_its_index(place, kept, statement):
     assert "_purge" in json.dumps(plan)
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("reads a plan of its own server's catalogue")
 async def test_last_rounds_are_read_from_the_end_of_their_index(place, kept):
     with psycopg.connect(place.dsn, autocommit=True) as connection:
@@ -185,6 +188,7 @@ async def use_everything(storage, mark):
     await purge_short_term(storage.works_pool)
 
 
+@pytest.mark.slow
 @pytest.mark.own_database("plans follow the statistics that earlier tests left")
 @pytest.mark.direct("prepared statements")
 async def test_plans_made_on_empty_tables_read_no_more_when_they_are_full(place):

@@ -52,6 +52,7 @@ async def test_a_server_of_its_own_is_no_cluster(redis_url):
     assert "write redis://" in await failing(url, RedisClusterError, "what is there is a server of its own")
 
 
+@pytest.mark.slow
 async def test_a_cluster_that_serves_no_slots_says_so(tmp_path):
     options = {"cluster-enabled": "yes", "cluster-port": free_port()}
     with redis_server(tmp_path, options=options) as server:

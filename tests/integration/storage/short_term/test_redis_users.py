@@ -184,6 +184,7 @@ def test_who_runs_the_server_and_its_replicas_open_no_key_by_name(guarded, name)
                 client.execute_command(*command)
 
 
+@pytest.mark.slow
 async def test_nobody_is_let_in_without_a_name_and_its_password(guarded):
     with redis.Redis(host=HOST, port=guarded.port) as client, pytest.raises(AuthenticationError):
         client.ping()

@@ -60,6 +60,7 @@ COUNTS = (
 """Items, texts, texts as counted, namespaces."""
 
 
+@pytest.mark.slow
 async def test_sensitive_values_are_placeholders_in_values_and_in_what_they_are_found_by(storage):
     value = {"to": [MAIL, {MAIL: CARD}], "note": f"write to {MAIL}"}
     await storage.store.aput(SPACE, "1", value, index=["note", "to", "$"])
@@ -101,6 +102,7 @@ async def test_the_longest_namespace_fits(store):
     assert await store.alist_namespaces() == [space]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("value", [{"x": float("nan")}, {"x": float("inf")}, {"x": object}, {1: {2, 3}}])
 async def test_what_is_no_json_does_not_get_in(store, value):
     try:
@@ -111,6 +113,7 @@ async def test_what_is_no_json_does_not_get_in(store, value):
         assert (await store.aget(SPACE, "1")).value in ({"x": "<UNKNOWN>"}, {"1": "<UNKNOWN>"}, {"1": [2, 3]})
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize("number", [float("inf"), float("nan"), -1, 2**31, 1.5, "5", None])
 async def test_a_page_of_no_size_is_refused(store, number):
     for page in ({"limit": number}, {"offset": number}):
@@ -141,6 +144,7 @@ async def test_deleting_an_item_leaves_nothing_of_it(storage):
     assert rows(storage.dsn, COUNTS) == [(0, 0, 0, 0)]
 
 
+@pytest.mark.slow
 async def test_putting_again_replaces_the_texts(storage):
     for texts in (["parrots", "tea", "rain"], ["tea"], [], ["snow", "tea"]):
         await storage.store.aput(SPACE, "1", {"texts": texts}, index=["texts[*]"])
@@ -190,6 +194,7 @@ async def test_with_a_key_nothing_readable_is_stored_and_everything_works(databa
         assert await store.asearch(SPACE, query="parrot", filter={"n": 3}) == []
 
 
+@pytest.mark.slow
 async def test_sealed_items_have_pages(database):
     async with opened(database, keys=InMemoryKeys()) as storage:
         await storage.store.abatch([PutOp(SPACE, str(n), {"n": n}, index=False) for n in range(30)])
@@ -234,6 +239,7 @@ def processes(storage, count):
     return [storage.store.configured() for _ in range(count)]
 
 
+@pytest.mark.slow
 async def test_writers_at_once_leave_whole_items_and_never_wait_for_each_other(storage):
     await asyncio.gather(*(storage.pool.resize(min_size=8, max_size=8), storage.pool.wait()))
     spaces = [("at once", str(n)) for n in range(3)]
@@ -255,6 +261,7 @@ async def test_writers_at_once_leave_whole_items_and_never_wait_for_each_other(s
     assert rows(storage.dsn, COUNTS) == [(3, written, written, 3)]
 
 
+@pytest.mark.slow
 async def test_writers_in_different_rounds_of_the_loop_are_all_heard(storage):
     async def write(writer):
         await asyncio.sleep(0.001 * (writer % 5))
@@ -268,6 +275,7 @@ async def test_writers_in_different_rounds_of_the_loop_are_all_heard(storage):
     assert rows(storage.dsn, COUNTS) == [(32, 32, 32, 1)]
 
 
+@pytest.mark.slow
 async def test_a_connection_that_breaks_in_the_middle_of_a_batch_leaves_nothing_half_written(storage, monkeypatch):
     await storage.store.aput(SPACE, "1", {"text": "keeps parrots"})
     before = rows(storage.dsn, COUNTS)
@@ -317,6 +325,7 @@ async def test_no_error_shows_what_was_put(store):
     assert "parrot" not in f"{caught.value!r} {caught.value.__cause__!r}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dims", [512, 1536])
 async def test_long_values_and_wide_vectors_fit(database, dims):
     words = " ".join(f"word{n}" for n in range(3_000))
@@ -335,6 +344,7 @@ async def test_memories_and_items_do_not_meet(storage):
     assert await storage.store.alist_namespaces() == [("ann",)]
 
 
+@pytest.mark.slow
 async def test_a_search_of_one_namespace_reads_the_covering_index(storage):
     store = storage.store
     await store.abatch([PutOp(("many", str(n % 20)), str(n), {"text": f"note {n}"}) for n in range(400)])
@@ -358,6 +368,7 @@ async def _plans(store, space):
     return "\n".join(row["QUERY PLAN"] for row in found)
 
 
+@pytest.mark.slow
 async def test_an_item_under_a_lost_key_is_left_out_of_what_is_found(database, caplog):
     known = Keyring([make_key()])
     for keys, name in [(Keyring([make_key()]), "lost"), (known, "kept")]:

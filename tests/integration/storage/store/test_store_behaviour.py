@@ -53,6 +53,7 @@ async def test_values_come_back_as_they_were_put(store):
     assert {item.key: item.value for item in await store.asearch(SPACE)} == VALUES
 
 
+@pytest.mark.slow
 async def test_any_key_names_an_item(store):
     for key in ["", "a.b", "%", "_", "k" * 500, "ключ", "'; DROP TABLE store; --", "\x1f"]:
         await put_all(store, {key: {"n": 1}, key + "x": {"n": 2}})
@@ -529,6 +530,7 @@ async def test_what_expired_can_be_put_again(store, time_passes):
     assert await store.sweep_ttl() == 0
 
 
+@pytest.mark.slow
 async def test_the_sweeper_deletes_in_the_background(make_store, time_passes, stored_items):
     store = await make_store(ttl={"sweep_interval_minutes": 0.001})
     await store.aput(SPACE, "1", {}, ttl=1)

@@ -46,10 +46,11 @@ async def opened(dsn):
         yield storage
 
 
+@pytest.mark.slow
 async def test_a_filter_means_the_same_in_python_and_in_sql(database):
     cases = []
 
-    @settings(max_examples=150, database=None)
+    @settings(database=None)
     @given(st.dictionaries(NAMES, JSON, max_size=3), CONDITIONS, st.data())
     def collect(value, wanted, data):
         if value and data.draw(st.booleans()):  # a filter that meets the value, or nearly
@@ -87,6 +88,7 @@ def plan():
     return plans
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_nothing_of_another_namespace_is_ever_read_nor_a_memory_of_a_person(database, plan):
     injected = ["parrot", "' OR 1=1 --", "%", "\x1f", "\x1fa\x1f", "{1:1}/3"]

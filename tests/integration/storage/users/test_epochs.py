@@ -140,6 +140,7 @@ async def count_usage(storage, claim):
     return await storage.memories._usage.flush()
 
 
+@pytest.mark.fast_cases(1)
 @pytest.mark.parametrize("change", [finish, release, forget_session, forget_user, forget_summary, count_usage])
 async def test_nobody_waits_to_change_what_is_being_erased_with_a_connection_in_hand(storage, change):
     await save(storage, 1)

@@ -27,6 +27,7 @@ async def test_a_process_with_another_key_is_refused_and_told_what_to_set(databa
     monkeypatch.undo()
 
 
+@pytest.mark.slow
 async def test_the_key_in_the_data_folder_serves_a_second_start(database, monkeypatch):
     monkeypatch.delenv("DISCREET_IDENTITY_KEY")
     for _ in range(2):

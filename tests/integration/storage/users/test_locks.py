@@ -41,6 +41,7 @@ async def held_elsewhere(storage, user_key):
         await other.rollback()
 
 
+@pytest.mark.slow
 async def test_others_go_on_while_one_user_is_held_elsewhere(storage):
     await save(storage, "ann")
     async with held_elsewhere(storage, ANN):
@@ -108,6 +109,7 @@ async def test_a_line_that_is_too_long_is_refused_at_once(storage, monkeypatch):
     await asyncio.gather(*waiting)
 
 
+@pytest.mark.slow
 async def test_those_before_are_not_waited_for_without_end(storage, monkeypatch):
     monkeypatch.setattr(user_locks, "LINE_SECONDS", 0.1)
     await save(storage, "ann")

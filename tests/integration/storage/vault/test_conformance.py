@@ -20,6 +20,7 @@ TEXTS = st.text(st.characters(exclude_categories=()), max_size=40)
 FEW = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
+@pytest.mark.fast_cases(2)
 async def test_it_is_a_turn_vault_whose_values_live_as_long_as_their_turn(kept):
     vault: TurnVault = kept.vault
     await vault.ahold("1", {MARK: MAIL})
@@ -76,6 +77,7 @@ async def test_a_turn_that_begins_anew_has_nothing_of_the_old_one(kept):
     assert await kept.vault.avalues("1") == {MARK: "eve"}
 
 
+@pytest.mark.fast_cases(2)
 async def test_a_turn_lives_as_long_as_it_was_last_given(kept):
     await kept.vault.ahold("1", {MARK: MAIL}, seconds=3 * TTL)
     kept.advance(2 * TTL)
@@ -114,6 +116,7 @@ async def test_two_that_fill_a_turn_at_once_stay_below_its_bound(small):
     assert len(await small.vault.avalues("1")) == 3
 
 
+@pytest.mark.slow
 async def test_a_request_with_the_largest_medium_is_held(kept):
     large = "aB3+" * 6_750_000
     await kept.vault.ahold("1", {"request:input": large, MARK: MAIL})
@@ -122,6 +125,7 @@ async def test_a_request_with_the_largest_medium_is_held(kept):
     assert found["request:input"] == large  # compared before it is shown: 27 MB
 
 
+@pytest.mark.fast_cases(2)
 @FEW
 @given(turn=TEXTS, values=st.dictionaries(TEXTS, TEXTS, max_size=4))
 async def test_any_names_and_texts_come_back_as_they_were(kept, turn, values):

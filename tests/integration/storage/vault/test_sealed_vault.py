@@ -68,6 +68,7 @@ async def test_a_row_that_was_moved_or_changed_is_lost(place, kept):
     assert await kept.vault.avalues("1") == {"mine": "ann", "good": "x"}
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("searches the files of the tests' own server")
 @pytest.mark.direct("parameters in the DSN")
 async def test_neither_files_nor_log_of_the_database_have_anything_readable(database, token):
@@ -118,6 +119,7 @@ async def test_redis_forgets_a_turn_by_itself(place, kept):
         assert 3_590_000 < client.pttl(key) <= 3_600_000
 
 
+@pytest.mark.slow
 async def test_a_turn_ends_by_the_clock_of_the_server(database, redis_url):
     """Whatever those of the processes say."""
     async with make_pool(database, max_size=2) as pool:
@@ -181,6 +183,7 @@ async def test_a_blocking_call_on_the_vaults_own_loop_is_refused_at_once(kept):
             call()
 
 
+@pytest.mark.slow
 async def test_a_turn_does_not_wait_for_a_database_that_hangs(migrated_relay, monkeypatch):
     async with make_pool(migrated_relay.dsn, max_size=2) as pool:
         vault = PostgresTurnVault(pool, keys=InMemoryKeys())

@@ -48,6 +48,7 @@ async def test_turns_that_expired_are_deleted_with_their_values_and_no_others(pl
     assert await kept.vault.avalues("live") == {"a": "ann"}
 
 
+@pytest.mark.slow
 async def test_an_open_storage_deletes_them_by_itself(place, kept):
     await kept.vault.ahold("1", {"a": "ann"})
     kept.advance(3601)
@@ -58,6 +59,7 @@ async def test_an_open_storage_deletes_them_by_itself(place, kept):
             left = counts(place.dsn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", [VAULT_TURNS.select, VALUES])
 async def test_indexes_are_used(place, kept, statement):
     with psycopg.connect(place.dsn, autocommit=True) as connection:

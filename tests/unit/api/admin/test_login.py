@@ -175,6 +175,7 @@ async def test_behind_a_proxy_one_who_tries_does_not_lock_out_the_others(world, 
         assert (await try_from(browser, "198.51.100.2", world.gate.boss)).status_code == 200
 
 
+@pytest.mark.slow
 async def test_behind_a_proxy_that_is_not_trusted_there_is_an_end_too(world):
     browser = behind(world)
     async with browser.http:

@@ -92,6 +92,7 @@ async def test_a_query_that_is_refused_is_not_left_for_the_log(ingress, query):
     assert scope["query_string"] == b""
 
 
+@pytest.mark.slow
 async def test_a_request_is_not_kept_while_it_is_answered(call, ingress):
     """A run may take minutes, and a body 30 MB."""
     gc.collect()  # what other tests left is not looked for

@@ -28,6 +28,7 @@ async def chunks():
         yield MANY[start : start + 100_000]
 
 
+@pytest.mark.fast_cases(2)
 @pytest.mark.parametrize(
     ("headers", "content", "status"),
     [

@@ -395,7 +395,8 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@pytest.mark.slow
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(body=st.dictionaries(st.sampled_from(["input", "context", "config", "command", "metadata", "x"]), json_values))
 async def test_no_shape_of_a_body_gets_a_value_through_or_breaks_the_ingress(call, recorder, body):
     for path in (f"/threads/{THREAD}/runs/wait", "/runs/crons", f"/threads/{THREAD}/commands", "/store/items"):

@@ -49,6 +49,7 @@ def test_no_text_can_hold_a_frame(frame):
         assert not any(known in blob(value) for known in FRAMES)
 
 
+@pytest.mark.slow
 def test_what_may_be_stored_has_none():
     allowed = [
         HumanMessage("ToolMessage", id="1"),

@@ -135,6 +135,7 @@ def test_without_a_terminal_dev_names_the_command(tmp_path, monkeypatch):
     assert files_of(tmp_path) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "starts"), [(b"\n", True), (b"n\n", False)])
 def test_on_a_terminal_dev_offers_to_start_a_project(tmp_path, answer, starts):
     folder = tmp_path / "bot"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.graph.guard.texts import RunTexts
@@ -35,7 +35,6 @@ def run_texts() -> RunTexts:
     return RunTexts(REDACTOR.for_thread("t"), {}, thread="t")
 
 
-@settings(max_examples=50)
 @given(st.lists(st.sampled_from([*PLANTED, "hello", "你好,", "call me:", "\n", "and"]), max_size=30), st.data())
 def test_a_text_in_pieces_is_redacted_as_if_it_had_come_whole(words: list[str], data: st.DataObject) -> None:
     text = " ".join(words)

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import ProviderError, StorageUnavailableError
@@ -76,7 +76,7 @@ def rigged(build):
     return made
 
 
-@settings(max_examples=150)
+@pytest.mark.slow
 @given(turns=turns, faults=faults)
 def test_no_round_is_lost_or_doubled(build, rigged, turns, faults):
     talk, covered = build.talk, build.covered

@@ -69,6 +69,7 @@ async def test_a_slow_summariser_never_delays_a_turn(build):
     assert len(never.calls) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.05, 0.5])
 def test_a_terminal_whose_loop_stands_still_between_turns_is_summarised_in_its_turns(build, seconds):
     each = summariser(build, Slow(build.Numbers(), 0.05), timeout=0.2)

@@ -15,6 +15,7 @@ def provider(open_provider):
     return open_provider("anthropic", options={"temperature": 0, "output_config": {"effort": "low"}})
 
 
+@pytest.mark.slow
 async def test_prompts_go_with_a_schema(provider, server, ask):
     await provider.submit("job-1", "claude-haiku-4-5", ask(max_tokens=77))
     params = server.shelf.batches[0].sent[0]["params"]
@@ -24,6 +25,7 @@ async def test_prompts_go_with_a_schema(provider, server, ask):
     assert params["output_config"] == {"effort": "low", "format": schema}
 
 
+@pytest.mark.slow
 async def test_a_batch_that_may_be_ours_is_waited_for(provider, server, ask):
     server.script.polls = 3
     since = datetime.now(UTC)

@@ -17,6 +17,7 @@ def statuses(server):
     return [status for _, _, status in server.requests]
 
 
+@pytest.mark.slow
 async def test_retry_after_is_waited_for(provider, server, ask):
     batch_id = await provider.submit("job-1", "m", ask())
     server.script.overloaded, server.script.retry_after = 1, 0.4
@@ -83,6 +84,7 @@ async def test_a_request_that_is_refused_is_an_error_that_stays(open_provider, s
     assert not raised.value.is_passing
 
 
+@pytest.mark.slow
 async def test_keys_take_turns_and_each_batch_is_found_with_the_key_that_made_it(company, open_provider, server, ask):
     server.script.projects = {"key-1": "one", "key-2": "two"}
     provider = open_provider(company, api_keys=["key-1", "key-2"])

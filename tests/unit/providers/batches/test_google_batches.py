@@ -13,6 +13,7 @@ def provider(open_provider):
     return open_provider("google", options={"temperature": 0, "topP": 0.5})
 
 
+@pytest.mark.slow
 async def test_the_same_goes_inline_and_by_file(provider, server, ask, monkeypatch):
     await provider.submit("job-1", "gemini-3.8-flash", ask(max_tokens=77))
     monkeypatch.setattr(module, "INLINE_BYTES", 0)
@@ -64,6 +65,7 @@ async def test_a_file_that_is_not_there_is_no_refused_key(provider, server, ask,
     assert [path for method, path, status in server.requests if status == 400]
 
 
+@pytest.mark.slow
 async def test_an_upload_that_breaks_off_is_made_again(provider, server, ask, monkeypatch):
     monkeypatch.setattr(module, "INLINE_BYTES", 0)
     upload, broken = server.shelf.upload, []

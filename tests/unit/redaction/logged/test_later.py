@@ -142,6 +142,7 @@ async def test_a_filter_that_raises_keeps_no_line_back(logger, capsys):
     assert lines(logger) == ["next"]
 
 
+@pytest.mark.slow
 async def test_lines_of_many_threads_and_a_loop_all_come(logger):
     with redact_logs():
         await asyncio.gather(*(asyncio.to_thread(logger.info, "thread %d", number) for number in range(50)))

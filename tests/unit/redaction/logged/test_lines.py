@@ -120,7 +120,8 @@ def test_what_only_looks_like_that_goes_as_it_does_elsewhere(line, redacted):
     assert LineRedactor(REDACTOR).redact(line) == (REDACTOR.redact(line) if redacted is None else redacted)
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.slow
+@settings(deadline=None)
 @given(lines(KEPT, st.sampled_from(VALUES)), st.data())
 def test_a_line_seen_before_with_other_ids_is_redacted_as_if_it_were_new(line, data):
     spans = list(kept_spans(line))
@@ -134,7 +135,8 @@ def test_a_line_seen_before_with_other_ids_is_redacted_as_if_it_were_new(line, d
     assert seen.redact(line) == LineRedactor(REDACTOR).redact(line)
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.slow
+@settings(deadline=None)
 @given(lines(KEPT, st.sampled_from(VALUES)))
 def test_a_line_that_passes_holds_nothing_the_redactor_finds_but_what_stays(line):
     redacted = LineRedactor(REDACTOR).redact(line)
@@ -147,6 +149,7 @@ def test_a_line_that_passes_holds_nothing_the_redactor_finds_but_what_stays(line
     assert all(not value.strip(" \"':=") or value not in line for value in left), (line, left)
 
 
+@pytest.mark.fast_cases(6)
 @pytest.mark.parametrize("value", VALUES)
 @settings(max_examples=8, deadline=None)
 @given(KEPT, KEPT)

@@ -16,6 +16,7 @@ def own_home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
+@pytest.mark.slow
 def test_kingfisher_finds_what_its_rules_know():
     redactor = Redactor(recognisers=[KingfisherRecogniser()])
     run = "".join(random.Random(2).choices(string.ascii_letters + string.digits, k=36))

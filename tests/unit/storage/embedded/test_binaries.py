@@ -16,6 +16,7 @@ def test_each_version_has_its_programs_and_pgvector(version):
     assert list(root.glob("share/postgresql/extension/vector.control"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [16, 18])
 def test_a_copy_runs_on_its_own_and_is_readable_for_all_whatever_the_umask(tmp_path, version):
     before = os.umask(0o077)

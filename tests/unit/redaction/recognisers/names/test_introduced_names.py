@@ -49,6 +49,7 @@ def test_names_that_are_introduced_go_and_other_words_stay(language, text, expec
     assert redacted(language, text) == expected
 
 
+@pytest.mark.fast_cases(4)
 @pytest.mark.parametrize("language", RECOGNISERS)
 @pytest.mark.parametrize(
     "piece",
