@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Files of tests run side by side, each worker with a server of its own; a third of a test is waiting. JOBS=0 turns it off.
-JOBS ?= 3
+JOBS ?= 4
 # Files run in an order, and random examples are drawn, by this number, which is printed at the end: SEED=… repeats a run.
 SEED := $(or $(SEED),$(shell od -An -N3 -tu4 /dev/urandom | tr -d ' '))
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --hypothesis-seed=$(SEED)
@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-dialect test-slow test-examples test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python test-nightly test-weekly mutants frozen sizes release-check docs pictures lint format check bench js lock clean
+.PHONY: help setup demo dev chat test test-dialect test-kills test-slow test-examples test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python test-nightly test-weekly mutants frozen sizes release-check docs pictures lint format check bench js lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -68,6 +68,9 @@ test-dialect: $(READY)  ## Run each SQL statement on PostgreSQL 16 and through P
 	@command -v pgbouncer >/dev/null || echo "== pgbouncer is not installed (Debian: apt-get install pgbouncer): nothing is run through it"
 	$(IN_SCRATCH) ! command -v pgbouncer >/dev/null || DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere -m "dialect and not left_out" $(POOLED_TESTS) $(ARGS)
 
+test-kills: $(READY)  ## Kill workers at drawn steps
+	$(IN_SCRATCH) $(PYTEST) -m "kills and not slow" tests/integration/worker $(ARGS)
+
 test-slow: $(READY)  ## Run the slow tests
 	$(IN_SCRATCH) $(PYTEST) -m slow --hypothesis-profile=nightly $(ARGS)
 
@@ -75,7 +78,7 @@ test-examples: $(READY)  ## Run the tests that draw examples with ten times as m
 	$(IN_SCRATCH) $(PYTEST) -m "hypothesis and not slow" --hypothesis-profile=nightly $(ARGS)
 
 # Every target here runs to its end, so that one night shows all that is broken; the first that failed is named at the end.
-NIGHTLY := test-slow test-examples test-16 test-pooled test-roles test-lowest test-newest frozen mutants
+NIGHTLY := test-slow test-examples test-kills test-16 test-pooled test-roles test-lowest test-newest frozen mutants
 test-nightly: $(READY)  ## Run what is too slow for each change: all of the above, other servers, roles and versions, mutants
 	@failed=; for each in $(NIGHTLY); do echo "== make $$each"; $(MAKE) --no-print-directory $$each || failed="$$failed $$each"; done; \
 		test -z "$$failed" || { echo "== Failed:$$failed"; exit 1; }

@@ -17,6 +17,8 @@ from testkit.outside import OutsideProvider
 
 from discreet.errors import UserBusyError
 
+pytestmark = pytest.mark.kills
+
 DRAWN = 8
 """How many steps the fast suite tries of a kill; of all else it tries two. With the others, 24. Every night tries every step."""
 CHUNKS = 20

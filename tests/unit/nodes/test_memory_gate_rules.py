@@ -106,6 +106,7 @@ def test_nothing_said_needs_no_memory(text):
     assert decide_by_rules(text) == GateDecision(retrieve=False, reason="empty")
 
 
+@pytest.mark.fast_cases(60)
 @pytest.mark.parametrize(
     "text",
     [

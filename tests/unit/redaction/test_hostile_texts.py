@@ -19,12 +19,14 @@ def redacted(kind):
     return REDACTOR.redact(TEXTS[kind])
 
 
+@pytest.mark.fast_cases(60)
 @pytest.mark.parametrize("kind", TEXTS)
 def test_a_hostile_text_is_redacted_to_one_that_stays_as_it_is(kind):
     once = redacted(kind)
     assert REDACTOR.redact(once) == once
 
 
+@pytest.mark.fast_cases(60)
 @pytest.mark.parametrize("kind", TEXTS)
 def test_findings_in_a_hostile_text_are_in_order_inside_it_and_apart(kind):
     done = 0

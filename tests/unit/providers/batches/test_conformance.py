@@ -67,6 +67,7 @@ class TestGoogle(Served):
         pass
 
 
+@pytest.mark.slow
 class TestGoogleByFile(Served):
     provider = GoogleBatchProvider
 
