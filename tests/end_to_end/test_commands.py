@@ -101,6 +101,7 @@ def test_demo_shows_itself_in_a_browser_until_it_is_stopped(discreet_command, cl
     assert search(files(tmp_path / ".discreet" / "demo"), Words(mail="ann@example.com")).leaks == {}
 
 
+@pytest.mark.slow
 def test_demo_removes_nothing_but_its_own(discreet, tmp_path):
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "thesis.txt").write_text("years of work")

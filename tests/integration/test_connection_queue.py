@@ -61,6 +61,7 @@ def test_all_of_many_threads_are_served(database):
             assert list(threads.map(in_line, range(CALLERS))) == [None] * CALLERS
 
 
+@pytest.mark.slow
 async def test_callers_are_served_in_their_order(pool):
     order = []
 

@@ -145,6 +145,7 @@ def test_the_rolling_summary_page():
     assert (page["rounds"], page["shown"]) == (5, 13)
 
 
+@pytest.mark.slow
 async def test_the_turn_page():
     runner, node, stream, noted = snippets("turn.md")
     first, again, stored = await runner["main"]()

@@ -35,6 +35,7 @@ def where(order: str) -> str:
     return f"{order} is on its way."
 
 
+@pytest.mark.slow
 async def test_five_lines_give_an_agent_a_memory_and_a_clean_database(empty_database):
     diff = block("diff").splitlines()
     assert sum(line.startswith("+") for line in diff) == 5

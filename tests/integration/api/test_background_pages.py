@@ -116,6 +116,7 @@ async def test_a_batch_is_shown_with_what_came_of_it_and_what_it_cost(admin, mak
     assert "<script" not in admin.text
 
 
+@pytest.mark.slow
 async def test_a_model_without_a_price_and_an_error_are_told(admin, make_job):
     await make_job(**done(model="nobody-knows", state="failed", error="provider"))
     await admin.get(JOBS)
@@ -138,6 +139,7 @@ async def test_what_waits_is_told(storage, admin, store):
     assert "Extraction is off." in admin.words
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_batch_is_ended_once(storage, admin, make_job):
     key = await make_job(state="running")
@@ -156,6 +158,7 @@ async def test_a_batch_is_ended_once(storage, admin, make_job):
     assert "Nothing was changed: the batch was done already." in admin.words
 
 
+@pytest.mark.slow
 async def test_what_failed_is_tried_again(storage, admin, make_job, database):
     key = await make_job(**done())
     user_key = storage.background.key_of("ann")

@@ -208,6 +208,7 @@ async def test_who_is_nobody_in_particular_is_nobodys_delegate(client_of, entry,
     assert (await client_of("ann").get("/memory/delegations")).json()["delegations"] == []
 
 
+@pytest.mark.slow
 async def test_an_administrator_grants_for_others(client_of, entry):
     admin = client_of("root", admin=True)
     granted = await admin.post("/memory/delegations", json={"user_id": "ann", "delegate_id": "carl"})

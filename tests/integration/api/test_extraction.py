@@ -229,6 +229,7 @@ async def test_a_job_is_ended_and_what_was_dropped_is_tried_again(storage, http,
     assert len((await http.get(PROPOSALS, headers=ann.headers)).json()["proposals"]) == 1
 
 
+@pytest.mark.slow
 async def test_an_error_of_a_job_is_told_by_its_code(storage, http, work, provider, ann, boss):
     provider.failing = [("submit", ProviderError("no", is_passing=False))]
     await talk(storage, SAID[0], user=ann.id)
@@ -295,6 +296,7 @@ async def test_a_cursor_of_somewhere_else_is_refused(http, ann, boss):
         assert (await http.get(path, headers=headers, params={"cursor": "none of ours"})).status_code == 422
 
 
+@pytest.mark.slow
 async def test_without_background_memory_there_are_no_routes_about_it(services, ann):
     transport = httpx.ASGITransport(make_app(replace(services, background=None)))
     async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:

@@ -211,7 +211,7 @@ async def test_without_a_session_every_page_leads_to_the_login(world, path):
 FORMS = ["memories", "memories/{}/correct", "memories/{}/forget", "forget", "logout"]
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FORMS)
 async def test_a_form_of_another_site_or_without_its_token_does_nothing(world, clerk, mine, path):
     address = f"{ME}/{path.format(world.kept['clerk'].entry_id)}"
@@ -244,6 +244,7 @@ async def test_a_session_is_for_these_pages_alone_and_new_with_each_sign_in(worl
     assert len(await world.storage.memories.latest(world.gate.identity("boss"))) == 1
 
 
+@pytest.mark.slow
 async def test_the_cookie_is_strict_and_a_wrong_key_is_refused_in_the_log(world, caplog, token):
     web = Web(world.app)
     async with web.http:
@@ -255,6 +256,7 @@ async def test_the_cookie_is_strict_and_a_wrong_key_is_refused_in_the_log(world,
     assert all(word in cookie for word in ("httponly", "samesite=strict", "path=/memory/me"))
 
 
+@pytest.mark.slow
 async def test_signing_out_ends_it(clerk):
     cookie = clerk.http.cookies["discreet_me"]
     await clerk.post(f"{ME}/logout", {"form_token": clerk.fields()["form_token"]})

@@ -215,6 +215,7 @@ async def test_one_turn_at_a_time_until_a_new_conversation_begins(browser, monke
     assert "Nothing said yet" in browser.page
 
 
+@pytest.mark.slow
 async def test_a_database_that_is_away_is_told_and_the_page_goes_on(make_services, storage):
     def away():
         raise StorageUnavailableError("The database is away.")
@@ -228,7 +229,7 @@ async def test_a_database_that_is_away_is_told_and_the_page_goes_on(make_service
     assert "The database is away." in browser.part("talk")
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "headers"),
     [

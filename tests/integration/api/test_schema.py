@@ -168,7 +168,7 @@ def send(app):
         yield lambda **request: runner.run(sent(requests.Request(**request).prepare()))
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(

@@ -61,7 +61,7 @@ def graph(saver: Any, said: list[BaseMessage], seen: list[str]) -> Any:
     return builder.compile(checkpointer=saver)
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 async def test_turns_of_a_stock_saver_and_of_ours_are_one_conversation(empty_database, shape, durability):
@@ -85,6 +85,7 @@ async def test_turns_of_a_stock_saver_and_of_ours_are_one_conversation(empty_dat
     assert in_rows(empty_database, raw=RAW, mail="anna@example.com") == {}
 
 
+@pytest.mark.slow
 async def test_a_pause_of_a_stock_saver_is_answered_under_ours(empty_database):
     def ask(state: MessagesState) -> Any:
         return {"messages": [AIMessage(f"you said {interrupt(f'{RAW} question')}")]}

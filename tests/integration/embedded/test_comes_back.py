@@ -68,7 +68,7 @@ def opened(data_dir):
     return open_storage(settings=settings, embeddings=StubEmbeddings(dims=64))
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [16, 18])
 def test_a_killed_server_is_there_again_under_the_same_dsn(data_dir, version, postmaster, new_postmaster, ask):
     with lease_server(data_dir, version=version) as dsn:

@@ -141,7 +141,7 @@ def test_an_error_in_the_block_ends_the_lease_and_passes(data_dir, postmaster, a
     assert not alive(servers.pop())
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", ["with a space", 'quote\'d $(name) "x"', "long" * 50])
 def test_any_folder_name_will_do(data_dir, version, name, ask):

@@ -35,6 +35,7 @@ def test_a_folder_that_can_not_be_made_is_refused(tmp_path):
     assert "Not a directory" in refused(tmp_path / "file" / "data")
 
 
+@pytest.mark.slow
 def test_a_locked_file_that_is_a_link_is_refused(data_dir, tmp_path):
     lock = data_dir / "postgres-18" / "lease.lock"
     lock.unlink()

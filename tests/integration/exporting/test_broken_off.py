@@ -58,7 +58,7 @@ def told(records):
     return Counter(record.model_dump_json() for record in records if not isinstance(record, AuditRow))
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", range(1, 16, 2))
 async def test_a_folder_goes_on_where_it_was_broken_off(storage, tmp_path, monkeypatch, stop):
     monkeypatch.setattr(exporter, "PAGE", 1)

@@ -56,7 +56,7 @@ def session(dsn):
     return row(dsn, "SELECT locale, intent, sealed_intent FROM discreet.session_record")
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "locale", "intent"),
     [
@@ -96,6 +96,7 @@ async def test_the_intent_is_sealed_where_there_is_a_key(database):
     assert b"diabetes" not in sealed
 
 
+@pytest.mark.slow
 async def test_turns_facts_and_summaries_tell_which_model_wrote_them_to_which_instructions(storage):
     save = {"name": "save_memory", "args": {"text": "Keeps two parrots"}, "id": "c1"}
     model = ScriptedChatModel(
@@ -188,6 +189,7 @@ async def test_an_annotator_of_ones_own_is_asked_with_redacted_texts(storage):
     assert session(storage.dsn) == ("pt-BR", "write to <EMAIL>", None)
 
 
+@pytest.mark.slow
 def test_a_graph_that_is_invoked_annotates_too(database):
     with open_storage_sync(database, embeddings=StubEmbeddings(dims=64)) as storage:
         graph = graph_of(storage, chat_model="offline")

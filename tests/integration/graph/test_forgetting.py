@@ -163,7 +163,7 @@ async def summarised(storage, thread, rounds, user="ann"):
     return found.text
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOUSES)
 async def test_what_was_forgotten_is_in_no_later_prompt(script, storage, database, kind):
     assistant, saver = Assistant(script["words"]), InMemorySaver()
@@ -294,7 +294,7 @@ class Recording(OfflineChatModel):
         return super()._answer(messages, tools)
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("language", SAID)
 async def test_the_offline_model_forgets_what_was_only_said(database, language):
     asked, forget, word, other = SAID[language]

@@ -61,7 +61,7 @@ async def refuse(graph, given, thread):
         await graph.ainvoke({"messages": [message.model_copy() for message in given]}, config, context=ANN)
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("earlier", [0, 1])
 async def test_of_a_refused_input_nothing_reaches_a_model_or_stays(saver, earlier):
     for kind, given in REFUSED.items():

@@ -234,7 +234,7 @@ RECORDED = {
 }
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("language", RECORDED)
 @pytest.mark.parametrize("chat_model", ["offline", "failing", "repeating"])
 async def test_no_sentence_of_a_recording_is_kept_whatever_becomes_of_the_model(

@@ -87,7 +87,7 @@ async def test_a_move_after_a_compound_statement_is_told_first_or_alone(storage,
     assert any(taste in line for line in lines), "what was said beside it still holds"
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("language", STORIES)
 async def test_the_two_of_a_day_carry_their_times(storage, language):
     compound, (update, _), _, question = STORIES[language]

@@ -411,6 +411,7 @@ async def test_ids_that_are_none_become_the_same_ids_again(importing, storage, f
     assert isinstance(stored.entry_id, UUID)
 
 
+@pytest.mark.slow
 async def test_a_database_that_fails_is_told_as_such_and_what_was_written_stays(storage, importing, list_source):
     records = [MemoryRecord(text=f"Fact {n}") for n in range(CHUNK + 50)]
 

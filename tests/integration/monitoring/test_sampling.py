@@ -129,6 +129,7 @@ async def test_what_waits_is_told_by_its_age_and_who_is_at_it(database):
         assert gauge("oldest_pending_session_seconds") == 0  # nobody waits for what is turned off
 
 
+@pytest.mark.slow
 async def test_maintenance_samples_by_itself(database, monkeypatch):
     monkeypatch.setattr("discreet.storage.wiring.SWEEP_DELAY_SECONDS", 0)
     for name, labels in (("database_up", {"role": "primary"}), ("short_term_bytes", {"store": "postgres"})):

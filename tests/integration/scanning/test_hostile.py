@@ -68,7 +68,7 @@ def test_a_scrub_cleans_the_rest_and_runs_nothing(hostile):
     assert asyncio.run(failures(dsn, threads_of(entries))) == {}
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_hostile_value_has_one_line_at_most(name, tmp_path):
     marker = tmp_path / "ran"

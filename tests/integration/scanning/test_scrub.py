@@ -69,6 +69,7 @@ def test_another_scrub_changes_nothing(scrubbed):
     assert snapshot(dsn) == before
 
 
+@pytest.mark.slow
 def test_the_log_has_digests_alone(scrubbed, apart):
     _, entries, _, report = scrubbed
     text = (apart / "changes.jsonl").read_text()

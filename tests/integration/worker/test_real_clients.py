@@ -85,7 +85,7 @@ async def test_everything_is_applied_once(worker, storage, server, said, later):
     assert len(server.shelf.batches) == 1
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [

@@ -67,6 +67,7 @@ async def test_a_summary_of_rounds_that_the_log_has_no_longer_is_left(behind, se
     assert (await behind.summaries.get("ann", "thread")).rounds == 5
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_the_user_had_forgotten_is_not_told(storage, settings):
     await talk(storage, *TEXTS[:4], "I am allergic to peanuts.", *TEXTS[4:14])

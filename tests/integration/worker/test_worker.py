@@ -110,6 +110,7 @@ async def test_disabled_extraction_takes_nothing(storage, make_worker):
     assert await make_worker(live={"memory_extraction_enabled": False}).fire() == 0
 
 
+@pytest.mark.slow
 async def test_a_compaction_costs_no_call_and_its_summary_is_the_rolling_one(storage, make_worker, provider, rows):
     worker = make_worker(live={"memory_trigger_compaction": True})
     await talk(storage, *SAID, at=datetime.now(UTC))
@@ -195,6 +196,7 @@ async def test_a_prompt_that_never_succeeds_ends_as_failed_and_can_be_tried_agai
     assert await facts_of(storage) == [SAID[0]]
 
 
+@pytest.mark.slow
 async def test_results_come_shuffled_twice_and_with_strangers(storage, worker, provider, later):
     def changed(results):
         return [*reversed(results), *results, BatchResult(custom_id="nobody", state="succeeded", text="{}")]

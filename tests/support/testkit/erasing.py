@@ -80,11 +80,11 @@ class House:
 
 @asynccontextmanager
 async def a_house(dsn, *, keys=None, settings=None, **options):
-    """Open a house, as another process would."""
+    """Open a house, as another process would. Nothing is swept meanwhile: the log of long ago stays."""
     settings = settings or Settings(**PLAIN)
     async with AsyncExitStack() as opened:
         storage = await opened.enter_async_context(
-            open_storage(dsn, embeddings=StubEmbeddings(dims=64), settings=settings, keys=keys)
+            open_storage(dsn, embeddings=StubEmbeddings(dims=64), settings=settings, keys=keys, maintained=False)
         )
         saver = RedactingSaver.from_pool(storage.pool, keys=keys or Keyring([make_key()]))
         await saver.setup()

@@ -200,6 +200,7 @@ async def test_a_malformed_token_is_refused_and_nothing_else(make_authenticator,
     await refusal(authenticator, f"{broken or encoded(header)}.{encoded(payload)}.{signature}")
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     values=st.fixed_dictionaries(

@@ -197,6 +197,7 @@ async def test_errors_of_routes_that_are_not_ours_are_not_answered_for(services)
         assert (await client.get("/foreign")).text == "of the server"
 
 
+@pytest.mark.slow
 def test_every_route_can_be_wrapped_by_the_server(services):
     app = _app(services)
     assert app.routes

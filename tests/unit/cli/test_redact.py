@@ -42,6 +42,7 @@ def test_text_comes_out_as_it_was_with_placeholders(stdin, stdout):
     assert result.stdout_bytes.decode() == stdout
 
 
+@pytest.mark.slow
 def test_files_are_read_one_after_the_other_and_a_dash_is_standard_input(tmp_path):
     (tmp_path / "one").write_text(f"one {EMAIL}\n")
     (tmp_path / "two").write_text(f"two {PHONE}\n")
@@ -188,7 +189,7 @@ def test_settings_apply_and_no_key_is_made(monkeypatch, tmp_path):
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [700, 790, 791, 1_500, 4_000])
 def test_explain_finds_each_value_of_a_long_text_once(repeats):
     text = f"{PROSE * repeats}{EMAIL}\n{PEM}\n{PHONE}\n{PROSE * repeats}{EMAIL}"

@@ -215,6 +215,7 @@ async def test_the_memory_of_a_summary_that_is_saved_after_the_forgetting_is_tak
     await forget_meanwhile(options, saving, go_on)
 
 
+@pytest.mark.slow
 async def test_rounds_with_the_value_that_was_forgotten_go_by_their_tag():
     said = (
         "My e-mail is ann.lee@example.com.",

@@ -71,6 +71,7 @@ def test_vietnamese_prototypes_are_also_taken_without_accents():
     assert sorted(texts) == ["Phở Đặc biệt", "café", "pho dac biet"]
 
 
+@pytest.mark.slow
 def test_a_rule_of_ones_own_may_be_overruled_by_prototypes():
     weak = '[[rules]]\nname = "which"\nretrieve = false\nweak = true\nmatch = "start"\nen = ["which"]'
     school, planet = "Which school is our youngest at?", "Which planet has the most moons?"

@@ -166,6 +166,7 @@ async def test_other_memories_that_tell_it_are_named_if_this_application_may_kno
     assert json.loads(message.content)["still"] == [{"entry_id": str(twins.entry_id), "text": told}]
 
 
+@pytest.mark.slow
 async def test_the_result_fits_in_the_state_however_much_is_left(call, memories):
     said = {"thread_id": "other", "request_id": "r1", "provenance": Provenance(source="save_memory")}
     mine, *_ = await memories.save("ann", [MemoryRecord(text=f"Parrot {n} is green", **said) for n in range(15)])

@@ -85,7 +85,7 @@ async def test_without_a_summary_the_oldest_rounds_are_quoted(summariser):
     assert prompt.total <= 4_096
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [1_500, 2_500, 3_000, 4_096])
 async def test_the_last_six_rounds_are_told_however_much_is_quoted(window):
     assert in_lines_or_messages(await prompted(conversation(300), window=window))[-6:] == list(range(294, 300))

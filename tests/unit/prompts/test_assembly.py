@@ -377,6 +377,7 @@ NOTE = st.tuples(st.sampled_from(["w ", "thuyền ", "船", '"\\', "<EMAIL:7K2QX
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(NOTE, min_size=1, max_size=5), min_size=1, max_size=8), st.integers(2_700, 9_000))
 def test_the_window_holds_whatever_tools_were_called_with(rounds, window):
     running = call_turn(*rounds)

@@ -185,6 +185,7 @@ def test_a_block_has_one_opening_and_one_closing_tag_and_a_line_a_memory(tag, te
     assert not TOKEN.search(as_read("\n".join(lines)))
 
 
+@pytest.mark.slow
 @given(st.text(alphabet=st.characters(categories=["L", "Nd"]), min_size=1), HOSTILE)
 def test_placeholders_stay_wherever_they_stand(word, text):
     assert " <EMAIL:7K2QX3MD> " in as_data(f"{word} <EMAIL:7K2QX3MD> {word} {as_data(text)}")

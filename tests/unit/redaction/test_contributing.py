@@ -153,6 +153,7 @@ def test_the_new_type_is_masked_and_what_is_almost_of_it_is_not(followed):
     assert followed.redacted[NEAR_MISS] == NEAR_MISS
 
 
+@pytest.mark.slow
 def test_the_hostile_text_stays_as_it_is_once_it_is_redacted(followed):
     once, twice = followed.said["hostile"]
     assert once.startswith("library card ")
@@ -168,6 +169,7 @@ def test_the_tests_that_the_document_writes_and_names_pass_for_what_it_adds(foll
     assert "passed" in outcome.stdout
 
 
+@pytest.mark.slow
 def test_the_rows_that_the_document_writes_can_be_read(followed):
     (path,) = (block["new"] for block in blocks() if block["new"] and block["new"].startswith("benchmarks/"))
     rows = tomllib.loads((followed.folder / path).read_text(encoding="utf-8"))["row"]

@@ -72,6 +72,7 @@ def test_an_error_brings_what_was_before_it_along_at_once(held, lines):
     assert lines == ["before", "failed for <EMAIL>"]
 
 
+@pytest.mark.slow
 def test_lines_of_many_threads_come_once_each(held, lines):
     def log(number):
         for each in range(50):

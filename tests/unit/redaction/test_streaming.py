@@ -66,12 +66,14 @@ def test_a_stream_comes_out_as_the_whole_text_would(text, sizes):
     assert streamed(text, sizes) == REDACTOR.redact(text)
 
 
+@pytest.mark.slow
+@pytest.mark.slow
 @given(TEXTS, SIZES)
 def test_a_thread_streams_with_its_tags(text, sizes):
     assert streamed(text, sizes, THREAD) == THREAD.redact(text)
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50, 10_000])
 def test_no_value_leaks_whatever_the_chunks(size):
     text = ("Some words before it. " * 30 + f"{MAIL} and 0912 345 678, " + private_key(40)) * 5

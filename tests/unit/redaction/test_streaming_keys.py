@@ -133,7 +133,7 @@ def test_a_long_key_with_escaped_line_breaks_is_masked_to_its_end(newline, early
         assert streamed(by(300, text), early=early) == KEYS.redact(text)
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("marks", MARKS)
 def test_of_a_key_that_is_being_written_nothing_is_let_go_early(marks):
     before, _ = MARKS[marks]

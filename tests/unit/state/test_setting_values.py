@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ thresholds = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(anything | thresholds)
 def test_whatever_the_database_says_something_usable_holds(values):
     settings, left_out = in_force(MemorySettings(), values)

@@ -139,6 +139,7 @@ async def test_statements_are_prepared_on_direct_connections_only(pooled_databas
         assert await prepared(saver) == {0}
 
 
+@pytest.mark.slow
 async def test_nothing_of_a_session_is_left_to_other_clients(pooled_database):
     async with RedactingSaver.from_conn_string(pooled_database, keys=Keyring([make_key()])) as saver:
         await saver.setup()

@@ -101,7 +101,7 @@ async def caught(serve: Any, graph: Any, face: str) -> BaseException:
     pytest.fail("nothing was raised")
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainBetaWarning")
 @pytest.mark.parametrize("face", [name for name in FACES if name != "invoke"])
 async def test_an_error_of_somebody_else_tells_its_class_only(server: Any, face: str) -> None:

@@ -66,12 +66,14 @@ async def test_values_are_in_the_vault_before_an_event_is_out(talking: Any) -> N
         assert "<EMAIL:" not in resolve(repr(event), talking.values())
 
 
+@pytest.mark.slow
 async def test_the_nodes_get_what_the_request_said(talking: Any, raw: tuple[str, ...]) -> None:
     await talking.graph.ainvoke(HELLO, talking.config)
     saved = await talking.graph.checkpointer.aget_tuple(talking.config)
     assert saved.checkpoint["channel_values"]["messages"][0].content == f"I am {raw[0]}."
 
 
+@pytest.mark.slow
 async def test_an_answer_to_a_question_arrives_raw_and_the_state_is_read_clean(
     talking: Any, clean: Any, raw: tuple[str, ...]
 ) -> None:

@@ -154,6 +154,7 @@ async def test_the_providers_copy_goes_and_others_are_handed_in_anew(house, data
     assert await house.storage.memories.latest("ann") == []
 
 
+@pytest.mark.slow
 async def test_secrets_that_memories_refer_to_go(house):
     secrets = InMemorySecretStore()
     await secrets.keep("ann", "opensesame")

@@ -174,7 +174,7 @@ def test_the_commands_erase_check_and_list_moments(said, tmp_path):
     assert (code, json.loads(output)["left"]) == (1, 1)
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -253,6 +253,7 @@ async def test_a_spilled_pause_keeps_its_thread_whatever_this_process_thinks_a_p
     assert rows("SELECT count(*) FROM checkpoint_spill") == [(0,)]
 
 
+@pytest.mark.slow
 @pytest.mark.dialect
 async def test_pauses_that_are_over_and_marks_of_deleted_threads_go(storage, clock, graph, saver, rows):
     await say(graph, "Please ask")

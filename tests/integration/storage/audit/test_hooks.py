@@ -149,6 +149,7 @@ async def test_nothing_is_stored_that_the_trail_does_not_know_of(storage, databa
     assert not await storage.memory_settings.history()
 
 
+@pytest.mark.slow
 async def test_nothing_is_read_by_others_that_the_trail_does_not_know_of(storage, database):
     [record] = await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
     reads = (

@@ -86,6 +86,7 @@ async def test_a_value_reaches_neither_the_summary_nor_the_memory_made_of_it(sto
     assert (memory.type, memory.text) == ("conversation_summary", "Ann's mail is <EMAIL>.")
 
 
+@pytest.mark.slow
 async def test_each_commit_replaces_the_memory_of_its_thread(storage):
     summariser = RollingSummariser(
         storage.summaries, Numbers(), len, background=False, on_commit=remember_summary(storage.memories)

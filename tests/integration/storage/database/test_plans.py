@@ -171,6 +171,7 @@ async def test_a_search_by_a_vector_reads_all_it_compares_from_the_covering_inde
     check_a_shortlist_is_read(await reads_of_memories(crowd, nearest))
 
 
+@pytest.mark.slow
 async def test_who_has_more_than_a_few_facts_is_known_after_as_many_of_them(crowd):
     filters = MemoryFilters(app_name="default", running_thread="thread 3")
     reads = await reads_of_memories(crowd, search_for(filters=filters, few=12))

@@ -66,6 +66,7 @@ async def texts(memories, query="Hanoi", **options):
 OLD, PARAPHRASE, NEW = "Lives in Hanoi", "Lives in the city of Hanoi", "Moved to Hue and no longer lives in Hanoi"
 
 
+@pytest.mark.slow
 async def test_a_paraphrase_refreshes_the_fact(database):
     async with memories_at(database, {OLD: 1.0, PARAPHRASE: 0.97}) as memories:
         [first] = await memories.save("ann", [fact(OLD, importance=8)])
@@ -75,6 +76,7 @@ async def test_a_paraphrase_refreshes_the_fact(database):
         assert await memories.latest("ann") == [again]
 
 
+@pytest.mark.slow
 async def test_a_new_state_supersedes_the_fact_and_a_read_as_of_then_sees_the_old_one(database):
     async with memories_at(database, {OLD: 1.0, NEW: 0.9, "home": 0.9}) as memories:
         [old] = await memories.save("ann", [fact(OLD, importance=9)])

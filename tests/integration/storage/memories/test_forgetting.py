@@ -162,6 +162,7 @@ async def test_the_marks_hold_no_text_and_go_with_their_user(database):
         assert connection.execute("SELECT count(*) FROM discreet.forgotten_round").fetchone() == (0,)
 
 
+@pytest.mark.slow
 async def test_marks_are_read_by_their_index(database):
     with psycopg.connect(database) as connection:
         connection.execute("INSERT INTO discreet.users (user_key) SELECT gen_random_uuid() FROM generate_series(1, 50)")

@@ -192,7 +192,7 @@ async def test_hard_text_is_stored_and_found(memories, text):
     assert len(await memories.search("ann", "parrot", threshold=1.0)) == 1
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 @pytest.mark.dialect
 @pytest.mark.parametrize("dims", [8, 512, 513, 1536, 4000])
 async def test_the_longest_text_with_the_widest_vectors_fits(database, dims):

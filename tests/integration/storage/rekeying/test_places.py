@@ -58,6 +58,7 @@ def test_every_value_opens_in_its_own_place(filled, keys):
     assert all(WORD.encode() in unseal(cell.value, cell.aad, keys) for cell in filled)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_value_that_is_moved_to_any_other_place_can_not_be_opened(filled, keys, data):
     moved, there = data.draw(st.sampled_from(filled)), data.draw(st.sampled_from(filled))
@@ -77,6 +78,7 @@ def test_every_sealed_column_is_known_and_bound_to_the_primary_key_of_its_table(
             assert key == ["user_key", table.key]
 
 
+@pytest.mark.slow
 @pytest.mark.one_server("moves values between rows that are on several nodes")
 async def test_the_product_reads_nothing_of_values_that_were_moved(database, keys):
     async with open_storage(database, embeddings=StubEmbeddings(dims=16), keys=keys) as storage:

@@ -152,6 +152,7 @@ async def test_of_a_row_with_one_value_under_a_lost_key_the_others_are_moved(dat
     assert moved == {column for table in SEALED_TABLES for column in table.columns} - {MEMORY_TEXT}
 
 
+@pytest.mark.slow
 async def test_a_value_that_was_moved_from_another_row_is_not_sealed_anew_for_its_new_place(database):
     """Or rekeying would make good what binding is there to prevent."""
     keys = InMemoryKeys()

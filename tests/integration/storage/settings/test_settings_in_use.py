@@ -74,6 +74,7 @@ asyncio.run(watch(*sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 async def test_a_change_reaches_another_process_and_one_of_its_own_comes_back(database, quick, settings, tmp_path):
     async with open_storage(database, settings=settings, embeddings=StubEmbeddings(dims=16)) as here:
         with ScriptProcess(WATCHER, database, tmp_path) as watcher:

@@ -40,6 +40,7 @@ async def failing(url, error, match):
     return check.say
 
 
+@pytest.mark.slow
 async def test_one_server_of_a_cluster_is_not_taken_for_all_of_it(redis_cluster_server):
     cluster = redis_cluster_server
     for server in cluster.servers:  # one of them has the slot that doctor reads

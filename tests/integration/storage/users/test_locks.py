@@ -86,6 +86,7 @@ async def test_others_go_on_while_somebody_is_being_erased(storage):
             await asyncio.gather(*waiting)
 
 
+@pytest.mark.slow
 async def test_who_comes_first_is_served_first(storage):
     await save(storage, "ann")
     async with held_elsewhere(storage, ANN):

@@ -36,6 +36,7 @@ def server(world):
     return Logged(ingress)
 
 
+@pytest.mark.slow
 async def test_what_an_address_has_sealed_is_read_and_not_logged(world, server):
     user = world.gate.identity("ann")
     for text in ("Keeps two parrots", "Works at a bakery"):

@@ -103,6 +103,7 @@ def test_an_embedding_model_that_an_argument_gave_is_told_beside_its_setting(liv
         assert embeds_with in notes["embedding_provider"]
 
 
+@pytest.mark.slow
 async def test_a_change_is_saved_under_the_pseudonym_of_who_made_it(world, admin):
     page = await admin.send(set__memory_retrieve_limit="9", set__memory_extraction_enabled="off")
     assert page.status_code == 200

@@ -82,6 +82,7 @@ def connected(client, authenticator):
     return connect
 
 
+@pytest.mark.slow
 async def test_each_caller_has_their_own_memories(connected):
     async with connected("ann") as ann, connected("bob") as bob:
         saved = await ann.call_tool("save_memory", {"text": "Keeps two parrots"})

@@ -37,6 +37,7 @@ async def test_a_batch_that_may_be_ours_is_waited_for(provider, server, ask):
     assert await provider.find("job-1", IDS, since) == batch_id
 
 
+@pytest.mark.slow
 async def test_others_batches_are_told_by_number_time_and_results(provider, server, ask):
     server.script.polls = 99
     since = datetime.now(UTC)
