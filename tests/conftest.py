@@ -11,7 +11,7 @@ import string
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -75,14 +75,15 @@ FIGURE = "figure"
 """Property of a test whose value the run prints at its end, also when the test ran in a process of its own."""
 
 
-# Collecting makes millions of objects that stay; the garbage collector need not look at them while it goes on, nor afterwards.
-gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """Collect garbage from here on, but for what was collected of tests."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without the garbage collector: they are millions of objects, and all of them stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
@@ -95,7 +96,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if (mark := item.get_closest_marker("one_server")) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"on a cluster: {mark.args[0]}"))
-    _leave_cases_to_the_night(items)
+    _mark_left_out_cases(items)
     seed = config.getoption("--hypothesis-seed")
     if seed is not None:
         files = sorted({item.path for item in items})
@@ -105,22 +106,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: rank[item.path])
 
 
-def _leave_cases_to_the_night(items: list[pytest.Item]) -> None:
+def _mark_left_out_cases(items: list[pytest.Item]) -> None:
     """Mark as slow what `fast_cases(n)` leaves out: it keeps the n cases that have the most values not had by those before."""
+    limits: dict[str, int] = {}
     cases: dict[str, list[tuple[pytest.Item, set[tuple[str, int]]]]] = {}
     for item in items:
-        if isinstance(item, pytest.Function) and item.get_closest_marker("fast_cases") is not None:
-            own = cases.setdefault(item.nodeid.partition("[")[0], [])
-            if item.get_closest_marker("slow") is None:
-                own.append((item, set(item.callspec.indices.items())))
-    for own in cases.values():
+        mark = item.get_closest_marker("fast_cases")
+        if mark is None or item.get_closest_marker("slow") is not None:
+            continue
+        if not hasattr(item, "callspec"):
+            raise pytest.UsageError(f"{item.nodeid} has no parameters: fast_cases is for tests with several cases.")
+        test = item.nodeid.partition("[")[0]
+        limits[test] = mark.args[0]
+        cases.setdefault(test, []).append((item, set(item.callspec.indices.items())))
+    for test, left in cases.items():
         had: set[tuple[str, int]] = set()
-        [kept] = {item.get_closest_marker("fast_cases").args for item, _ in own}
-        for _ in range(min(kept[0], len(own))):
-            best = max(own, key=lambda case: len(case[1] - had))
+        for _ in range(min(limits[test], len(left))):
+            best = max(left, key=lambda case: len(case[1] - had))
             had |= best[1]
-            own.remove(best)
-        for item, _ in own:
+            left.remove(best)
+        for item, _ in left:
             item.add_marker("slow")
             item.add_marker("left_out")
 

@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EMAIL = "ann@example.com"
 
 
@@ -28,14 +30,12 @@ def start(discreet_command, clean_environment, tmp_path):
         process.communicate()
 
 
-@pytest.mark.slow
 def test_text_of_any_script_passes_in_any_locale(start):
     process = start()
     out, error = process.communicate(f"почта {EMAIL}, 謝謝\n".encode(), timeout=60)
     assert (process.returncode, out.decode(), error) == (0, "почта <EMAIL>, 謝謝\n", b"")
 
 
-@pytest.mark.slow
 def test_each_json_line_is_printed_before_the_next_arrives(start):
     process = start("--jsonl")
     for number in range(3):
@@ -51,7 +51,6 @@ def test_each_json_line_is_printed_before_the_next_arrives(start):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--jsonl",), ("--explain",), ("--jsonl", "--explain", "--json")])
 def test_a_reader_that_goes_away_ends_it_quietly(start, arguments):
     read, write = os.pipe()
@@ -62,7 +61,6 @@ def test_a_reader_that_goes_away_ends_it_quietly(start, arguments):
     assert (process.returncode, error) == (0, b"")
 
 
-@pytest.mark.slow
 def test_explain_draws_a_table_on_a_terminal(start):
     controller, terminal = pty.openpty()
     process = start("--explain", stdout=terminal)

@@ -11,6 +11,8 @@ from testkit.ports import free_port
 from discreet.access.development import token_for
 from discreet.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def started_project(tmp_path_factory, discreet_command, clean_environment):
@@ -20,7 +22,6 @@ def started_project(tmp_path_factory, discreet_command, clean_environment):
     return folder
 
 
-@pytest.mark.slow
 def test_its_graph_is_what_its_readme_says(started_project, clean_environment):
     code = "from tro_ly.server import graph; print(*graph.nodes)"
     done = subprocess.run(
@@ -35,7 +36,6 @@ def test_its_graph_is_what_its_readme_says(started_project, clean_environment):
     assert done.stdout.split() == nodes.split()
 
 
-@pytest.mark.slow
 def test_its_own_tests_pass(started_project, clean_environment):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-W", "error"],
@@ -49,7 +49,6 @@ def test_its_own_tests_pass(started_project, clean_environment):
     assert "4 passed" in done.stdout
 
 
-@pytest.mark.slow
 def test_its_server_remembers(started_project, discreet_command, clean_environment, wait_until_ready, tmp_path):
     port, log = free_port(), tmp_path / "server.log"
     url = f"http://127.0.0.1:{port}"

@@ -14,6 +14,8 @@ from testkit.houses import House
 from discreet.errors import TransientStateLostError
 from discreet.testing import InMemoryKeys
 
+pytestmark = pytest.mark.slow
+
 DECISIONS: dict[str, Any] = {
     "approve": lambda house: {"type": "approve"},
     "edit": lambda house: {
@@ -55,7 +57,6 @@ def answer(decision: Any) -> Command[Any]:
     return Command(resume={"decisions": [decision]})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", DECISIONS)
 async def test_a_call_that_waits_is_answered_in_its_process(house, run, post, kind):
     decision = DECISIONS[kind](house)
@@ -76,7 +77,6 @@ async def test_a_call_that_waits_is_answered_in_its_process(house, run, post, ki
     house.check()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", DECISIONS)
 async def test_an_answer_to_a_process_that_is_gone_is_refused_and_no_tool_runs(house, run, post, kind):
     async with house.saver() as saver:
@@ -92,7 +92,6 @@ async def test_an_answer_to_a_process_that_is_gone_is_refused_and_no_tool_runs(h
     house.check(lost=["done"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", DECISIONS)
 async def test_with_a_key_another_process_takes_the_answer(house, run, post, kind):
     keys = InMemoryKeys()

@@ -16,6 +16,8 @@ from testkit.houses import House
 
 from discreet.checkpoint import CheckpointPolicy
 
+pytestmark = pytest.mark.slow
+
 
 class Report(BaseModel):
     """What is to be filled in."""
@@ -51,7 +53,6 @@ def plain(house: House, saver: Any, *responses: Any) -> Any:
     return create_agent(house.model(*responses), [look_up(house)], checkpointer=saver)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 async def test_a_structured_response_is_an_answer(house, run, strategy):
     response_format, response = STRATEGIES[strategy]
@@ -87,7 +88,6 @@ def direct(house: House, saver: Any, text: str, *responses: Any) -> Any:
     return create_agent(house.model(*responses), [show], checkpointer=saver)
 
 
-@pytest.mark.slow
 async def test_a_tool_that_answers_the_user_is_told_and_its_text_is_not(house, run):
     async with house.saver() as saver:
         graph = direct(house, saver, house.raw("direct"), house.call("show"))
@@ -103,7 +103,6 @@ async def test_a_tool_that_answers_the_user_is_told_and_its_text_is_not(house, r
     house.check()
 
 
-@pytest.mark.slow
 async def test_the_text_of_a_tool_that_the_policy_names_is_stored_redacted(house, run):
     policy = CheckpointPolicy(direct_tools=("show",))
     async with house.saver(policy) as saver:

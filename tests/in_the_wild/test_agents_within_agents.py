@@ -16,6 +16,8 @@ from testkit.houses import House
 from discreet.checkpoint import CheckpointPolicy
 from discreet.errors import TransientStateLostError
 
+pytestmark = pytest.mark.slow
+
 
 def inner_agent(house: House, *, asks: bool = False, checkpointer: Any = None) -> Any:
     """Return an agent whose every message is private; it finds out how many turns of its own it remembers."""
@@ -97,7 +99,6 @@ def script(house: House, shape: str) -> list[Any]:
     return [*([house.call("ask_expert")] if shape == "tool" else []), house.answer("done")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("checkpointer", [None, True], ids=["a thread a call", "stateful"])
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_the_inside_of_an_agent_does_not_reach_the_database(house, run, shape, checkpointer):
@@ -116,7 +117,6 @@ async def test_the_inside_of_an_agent_does_not_reach_the_database(house, run, sh
     house.check()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("checkpointer", [None, True], ids=["a thread a call", "stateful"])
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_an_agent_within_asks_and_is_answered_in_its_process_alone(house, run, shape, checkpointer):
@@ -135,7 +135,6 @@ async def test_an_agent_within_asks_and_is_answered_in_its_process_alone(house, 
     house.check()
 
 
-@pytest.mark.slow
 async def test_a_subgraph_that_the_policy_names_remembers_its_turns_after_a_restart(house, run):
     """Its messages are stored as the root's are: what came in and what was answered, redacted."""
     policy = CheckpointPolicy(subgraphs=("expert",))

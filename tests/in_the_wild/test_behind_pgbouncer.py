@@ -18,6 +18,8 @@ from testkit.houses import House
 from discreet.checkpoint import RedactingSaver
 from discreet.testing import InMemoryKeys
 
+pytestmark = pytest.mark.slow
+
 TURNS = 20
 
 
@@ -38,7 +40,6 @@ def chat(house: House, saver: Any, answer: AIMessage | None = None, *, asks: boo
     return builder.compile(checkpointer=saver)
 
 
-@pytest.mark.slow
 async def test_turns_at_once_from_an_empty_database(bare_house, run, pgbouncer):
     house = behind(bare_house, pgbouncer)
     threads = [{"configurable": {"thread_id": str(uuid4())}} for _ in range(TURNS)]
@@ -58,7 +59,6 @@ async def test_turns_at_once_from_an_empty_database(bare_house, run, pgbouncer):
     house.check()
 
 
-@pytest.mark.slow
 async def test_turns_over_a_pool_of_the_callers_own(house, run, pgbouncer):
     house = behind(house, pgbouncer)
     threads = [{"configurable": {"thread_id": str(uuid4())}} for _ in range(TURNS)]
@@ -72,7 +72,6 @@ async def test_turns_over_a_pool_of_the_callers_own(house, run, pgbouncer):
     house.check()
 
 
-@pytest.mark.slow
 async def test_another_process_resumes_with_a_key(house, run, pgbouncer):
     house, keys = behind(house, pgbouncer), InMemoryKeys()
     async with house.saver(keys=keys) as saver:
@@ -84,7 +83,6 @@ async def test_another_process_resumes_with_a_key(house, run, pgbouncer):
     house.check()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("durability", ["sync"], indirect=True)  # what a connection is told does not depend on it
 async def test_no_setting_of_ours_reaches_other_clients_of_the_pooler(house, run, pgbouncer):
     house = behind(house, pgbouncer)

@@ -13,6 +13,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from testkit.houses import House
 
+pytestmark = pytest.mark.slow
+
 
 class Loop:
     """The model answers, the graph waits for the user, and so on."""
@@ -45,7 +47,6 @@ def loop(house: House) -> Loop:
     return Loop(house)
 
 
-@pytest.mark.slow
 async def test_a_process_that_goes_on_tells_another_all_of_it_at_each_pause(house, run, loop):
     expected: list[tuple[str, str]] = []
     given: Any = {"messages": [house.user("one")]}
@@ -59,7 +60,6 @@ async def test_a_process_that_goes_on_tells_another_all_of_it_at_each_pause(hous
     house.check()
 
 
-@pytest.mark.slow
 async def test_after_a_restart_the_conversation_is_there_and_can_be_answered(house, run, loop):
     expected: list[tuple[str, str]] = []
     for what in ("one", "two", "three"):
@@ -72,7 +72,6 @@ async def test_after_a_restart_the_conversation_is_there_and_can_be_answered(hou
     house.check()
 
 
-@pytest.mark.slow
 async def test_after_a_restart_a_new_message_goes_on_too(house, run, loop):
     for what in ("one", "two"):
         async with house.saver() as saver:
@@ -82,7 +81,6 @@ async def test_after_a_restart_a_new_message_goes_on_too(house, run, loop):
     house.check()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pin", [4711, 8_461_937_205_118_264_733, 47.11, [4711], {"pin": 4711}], ids=str)
 async def test_a_number_given_as_an_answer_is_not_stored(house, run, pin):
     """Two questions in one node: what was answered to the first has to be known when the second is answered."""

@@ -12,6 +12,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, StateSnapshot, interrupt
 from testkit.houses import House
 
+pytestmark = pytest.mark.slow
+
 Opened = Callable[..., AbstractAsyncContextManager[Any]]
 
 
@@ -57,7 +59,6 @@ async def two_turns(house: House, run: Callable[..., Any], opened: Opened) -> li
     return [message.id for message in out["messages"]]
 
 
-@pytest.mark.slow
 async def test_a_user_message_is_edited_on_a_branch(house, run, opened):
     ids = await two_turns(house, run, opened)
     async with opened(house.answer("rechanged")) as graph:
@@ -75,7 +76,6 @@ async def test_a_user_message_is_edited_on_a_branch(house, run, opened):
     house.check()
 
 
-@pytest.mark.slow
 async def test_an_answer_is_regenerated_and_the_old_branch_is_still_there(house, run, opened):
     ids = await two_turns(house, run, opened)
     async with opened(house.answer("again")) as graph:
@@ -95,7 +95,6 @@ async def test_an_answer_is_regenerated_and_the_old_branch_is_still_there(house,
 
 
 # With "exit" no saver has a state before the first answer.
-@pytest.mark.slow
 @pytest.mark.parametrize("durability", ["sync", "async"], indirect=True)
 async def test_the_first_answer_is_regenerated(house, run, opened):
     ids = await two_turns(house, run, opened)
@@ -107,7 +106,6 @@ async def test_the_first_answer_is_regenerated(house, run, opened):
     house.check()
 
 
-@pytest.mark.slow
 async def test_a_message_is_edited_in_place_by_update_state(house, run, opened):
     ids = await two_turns(house, run, opened)
     async with opened() as graph:
@@ -122,7 +120,6 @@ async def test_a_message_is_edited_in_place_by_update_state(house, run, opened):
     house.check()
 
 
-@pytest.mark.slow
 async def test_a_client_resumes_what_asked(house, run):
     def builds(saver: Any, *responses: Any) -> Any:
         model = house.model(*responses)

@@ -15,6 +15,8 @@ from testkit.houses import House
 from discreet.checkpoint import REDACT, CheckpointPolicy
 from discreet.errors import TransientStateLostError
 
+pytestmark = pytest.mark.slow
+
 
 def deltas_of(graph: Any) -> dict[str, DeltaChannel[Any]]:
     """Return the channels that a policy has to declare."""
@@ -71,7 +73,6 @@ def task(house: House) -> AIMessage:
     return house.call("task", description=house.raw("task"), subagent_type="expert")
 
 
-@pytest.mark.slow
 async def test_plans_files_and_sub_agents_end_with_their_turn(house, run, deep):
     async with house.saver(deep.policy) as saver:
         expert = house.model(house.call("send", text=house.raw("innerargs")), AIMessage(house.raw("inneranswer")))
@@ -88,7 +89,6 @@ async def test_plans_files_and_sub_agents_end_with_their_turn(house, run, deep):
     house.check()
 
 
-@pytest.mark.slow
 async def test_files_that_the_policy_names_outlive_a_restart_redacted(house, run, deep):
     policy = replace(deep.policy, channels={"files": REDACT})
     async with house.saver(policy) as saver:
@@ -102,7 +102,6 @@ async def test_files_that_the_policy_names_outlive_a_restart_redacted(house, run
     house.check()
 
 
-@pytest.mark.slow
 async def test_a_call_that_waits_is_approved_in_its_process_alone(house, run, deep):
     waits = {"interrupt_on": {"send": True}}
     call = house.call("send", text=house.raw("args"))
@@ -120,7 +119,6 @@ async def test_a_call_that_waits_is_approved_in_its_process_alone(house, run, de
     house.check()
 
 
-@pytest.mark.slow
 async def test_the_model_sees_the_whole_conversation_after_restarts(house, run, deep):
     expected: list[tuple[str, str]] = []
     for what in ("one", "two", "three"):

@@ -15,6 +15,8 @@ from testkit.houses import House
 from discreet.checkpoint.postgres.threads import NOBODY
 from discreet.errors import DiscreetError
 
+pytestmark = pytest.mark.slow
+
 
 class Slow:
     """A graph whose model waits until it is let go on."""
@@ -64,7 +66,6 @@ def rows_about(house: House) -> list[str]:
     return [*found.leaks, *found.kept, *(row for row in about if row not in stays)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("deleted_by", ["the process that runs it", "another process"])
 async def test_a_run_under_way_leaves_nothing(house, run, slow, deleted_by):
     async with house.saver() as saver, house.saver() as other:
@@ -79,7 +80,6 @@ async def test_a_run_under_way_leaves_nothing(house, run, slow, deleted_by):
     assert house.on_disk().leaks == {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("deleted_by", ["the process that runs it", "another process"])
 async def test_the_id_can_be_used_anew_while_the_old_run_still_runs(house, run, slow, deleted_by):
     async with house.saver() as saver, house.saver() as other:
@@ -98,7 +98,6 @@ async def test_the_id_can_be_used_anew_while_the_old_run_still_runs(house, run, 
     house.check(lost=["ask", "done"])
 
 
-@pytest.mark.slow
 async def test_a_thread_that_waits_for_an_answer_is_deleted(house, run, slow):
     async with house.saver() as saver:
         graph = slow.graph(saver, asks=True)

@@ -13,6 +13,8 @@ from testkit.houses import House
 
 from discreet.errors import TransientStateLostError
 
+pytestmark = pytest.mark.slow
+
 
 class Workflow:
     """The chatbot of LangGraph's documentation, with a tool."""
@@ -51,7 +53,6 @@ def workflow(house: House) -> Workflow:
     return Workflow(house)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("where", ["in one process", "in a process each"])
 async def test_each_turn_sees_all_turns_before_it(house, run, workflow, where):
     expected: list[tuple[str, str]] = []
@@ -66,7 +67,6 @@ async def test_each_turn_sees_all_turns_before_it(house, run, workflow, where):
     house.check()
 
 
-@pytest.mark.slow
 async def test_a_workflow_that_asks_goes_on_in_its_process(house, run, workflow):
     async with house.saver() as saver:
         graph = workflow.chat(saver, house.answer("done"), asks=True)
@@ -79,7 +79,6 @@ async def test_a_workflow_that_asks_goes_on_in_its_process(house, run, workflow)
     house.check()
 
 
-@pytest.mark.slow
 async def test_a_workflow_that_asked_in_a_process_that_is_gone_refuses_the_answer(house, run, workflow):
     async with house.saver() as saver:
         await run(workflow.chat(saver, house.answer("done"), asks=True), [house.user("ask")], house.config)

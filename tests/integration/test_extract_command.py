@@ -22,6 +22,8 @@ from discreet.state.records import MemoryFilters
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 
+pytestmark = pytest.mark.slow
+
 SAID = ("I keep two African Grey parrots.", "My daughter Lan starts school in September.", "Can you help me?")
 PARROTS, LAN = "I keep two African Grey parrots", "My daughter Lan starts school in September"
 FACTS = MemoryFilters(types=["user_fact", "preference", "event"])
@@ -57,7 +59,6 @@ def rows(database, query):
         return connection.execute(query).fetchall()
 
 
-@pytest.mark.slow
 def test_a_dry_run_shows_what_would_be_saved_and_stores_nothing(command, database):
     found = json.loads(command("extract", "--user", "ann", "--dry-run", "--json"))
     assert sorted((m["text"], m["verdict"]) for m in found["memories"]) == [(PARROTS, "new"), (LAN, "new")]
@@ -68,7 +69,6 @@ def test_a_dry_run_shows_what_would_be_saved_and_stores_nothing(command, databas
     assert rows(database, "SELECT taken_rounds FROM discreet.session_record") == [(0,)]
 
 
-@pytest.mark.slow
 def test_it_extracts_once_and_again_only_if_told(command):
     assert "nothing was stored" not in command("extract", "--user", "ann")
     assert json.loads(command("extract", "--user", "ann", "--json"))["turns"] == 0
@@ -77,7 +77,6 @@ def test_it_extracts_once_and_again_only_if_told(command):
     assert again["numbers"]["refused_known"] == 2
 
 
-@pytest.mark.slow
 def test_the_table_shows_each_memory(command):
     shown = command("extract", "--user", "ann", "--dry-run")
     assert PARROTS in shown
@@ -85,30 +84,25 @@ def test_the_table_shows_each_memory(command):
     assert "3 turns in 1 prompts" in shown
 
 
-@pytest.mark.slow
 def test_from_a_day_on(command):
     assert json.loads(command("extract", "--user", "ann", "--since", "2100-01-01", "--json"))["turns"] == 0
 
 
-@pytest.mark.slow
 def test_a_stranger_has_nothing(command):
     assert json.loads(command("extract", "--user", "bob", "--json"))["prompts"] == 0
 
 
-@pytest.mark.slow
 def test_a_user_that_is_none_is_refused(command):
     with pytest.raises(InvalidUserError):
         command("extract", "--user", " ")
 
 
-@pytest.mark.slow
 def test_a_model_without_a_key_is_refused_before_anything_is_taken(command, database):
     with pytest.raises(ConfigurationError):
         command("extract", "--user", "ann", "--model", "openai:gpt-4o-mini")
     assert rows(database, "SELECT count(*) FROM discreet.batch_requests") == [(0,)]
 
 
-@pytest.mark.slow
 def test_a_worker_that_can_do_nothing_says_so(command, monkeypatch):
     monkeypatch.setenv("DISCREET_EXTRACTION_PROVIDER", "anthropic")
     result = CliRunner().invoke(app, ["worker", "--once"])
@@ -118,7 +112,6 @@ def test_a_worker_that_can_do_nothing_says_so(command, monkeypatch):
         command("extract", "--user", "ann", "--dry-run")
 
 
-@pytest.mark.slow
 def test_a_model_that_does_not_answer_is_told_by_its_error(command, monkeypatch):
     monkeypatch.setenv("DISCREET_EXTRACTION_PROVIDER", "google")
     monkeypatch.setenv("DISCREET_GOOGLE_API_KEY", "none")
@@ -129,7 +122,6 @@ def test_a_model_that_does_not_answer_is_told_by_its_error(command, monkeypatch)
     assert (result.exit_code, found["failed"], len(found["causes"])) == (1, 1, 1)
 
 
-@pytest.mark.slow
 def test_the_status_says_what_is_due_and_a_worker_does_it(command, database):
     before = json.loads(command("status", "--json"))
     assert (before["due"], before["workers"], before["enabled"]) == ({"inactivity": 1}, 0, True)
@@ -142,7 +134,6 @@ def test_the_status_says_what_is_due_and_a_worker_does_it(command, database):
     assert kept == [(PARROTS,), (LAN,)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_worker_works_until_it_is_told_to_stop(command, database, number):
     environment = {**os.environ, "DISCREET_POSTGRES_DSN": database}

@@ -12,6 +12,8 @@ from testkit.clients import NO_CERTIFICATES
 from testkit.ports import free_port
 from testkit.serving import DISCREET, clean_environment, serving
 
+pytestmark = pytest.mark.slow
+
 EMAIL = "ann@example.com"
 
 LANGGRAPH = f"""
@@ -58,7 +60,6 @@ def written_by_langgraph(*arguments, **environment):
     return done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "environment"), [((), {"LOG_JSON": "true"}), (("json",), {})])
 def test_a_langgraph_servers_lines_of_json_keep_ids_times_and_tracebacks(arguments, environment):
     succeeded, *failed = map(json.loads, written_by_langgraph(*arguments, **environment).splitlines())
@@ -74,7 +75,6 @@ def test_a_langgraph_servers_lines_of_json_keep_ids_times_and_tracebacks(argumen
         assert each["exception"].endswith("LookupError: nobody is <EMAIL>")
 
 
-@pytest.mark.slow
 def test_a_langgraph_servers_lines_of_text_keep_them_too():
     text = written_by_langgraph()
     assert text.count("Traceback (most recent call last)") == text.count("LookupError: nobody is <EMAIL>") == 2
@@ -85,7 +85,6 @@ def lines_of(log):
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.slow
 def test_a_worker_writes_json_if_the_settings_say_so(database, tmp_path):
     environment = clean_environment(DISCREET_POSTGRES_DSN=database, DISCREET_LOG_FORMAT="json")
     log = tmp_path / "worker.log"
@@ -104,7 +103,6 @@ def test_a_worker_writes_json_if_the_settings_say_so(database, tmp_path):
     assert all({"timestamp", "level", "logger"} <= line.keys() for line in lines_of(log))
 
 
-@pytest.mark.slow
 def test_each_process_of_a_server_writes_one_line_of_json_a_request(database, tmp_path):
     port = free_port()
     url = f"http://127.0.0.1:{port}"

@@ -18,6 +18,8 @@ from discreet.encryption import Keyring, make_key
 from discreet.storage.database.migrating.migration_files import released
 from discreet.storage.database.migrating.migrations import migrate
 
+pytestmark = pytest.mark.slow
+
 NAMES = [migration.name for migration in released()]
 SCHEMAS = "SELECT DISTINCT schemaname::text FROM pg_tables WHERE tablename LIKE 'checkpoint%' ORDER BY 1"
 UP_TO_DATE = "All tables are up to date.\n"
@@ -34,7 +36,6 @@ def schemas(dsn):
         return [schema for (schema,) in connection.execute(SCHEMAS)]
 
 
-@pytest.mark.slow
 def test_it_says_what_it_did_for_each_and_nothing_is_left(empty_database):
     lines = command("--dsn", empty_database).splitlines()
     assert lines[: len(NAMES)] == [f"applied {name}" for name in NAMES]
@@ -43,7 +44,6 @@ def test_it_says_what_it_did_for_each_and_nothing_is_left(empty_database):
     assert command("--dsn", empty_database) == command("--dsn", empty_database, "--check") == UP_TO_DATE
 
 
-@pytest.mark.slow
 def test_as_json_it_says_the_same(empty_database):
     told = json.loads(command("--dsn", empty_database, "--json"))
     assert told["applied"] == NAMES
@@ -52,7 +52,6 @@ def test_as_json_it_says_the_same(empty_database):
     assert again == {"applied": [], "checkpoints": {"schema": told["checkpoints"]["schema"], "applied": []}}
 
 
-@pytest.mark.slow
 def test_a_check_changes_nothing_and_tells_by_its_exit_code(empty_database):
     assert f"pending {NAMES[0]}\n" in command("--dsn", empty_database, "--check", code=1)
     told = json.loads(command("--dsn", empty_database, "--check", "--json", code=1))
@@ -65,7 +64,6 @@ def test_a_check_changes_nothing_and_tells_by_its_exit_code(empty_database):
     assert command("--dsn", empty_database, "--check") == UP_TO_DATE
 
 
-@pytest.mark.slow
 def test_a_check_of_what_this_version_cannot_migrate_has_an_exit_code_of_its_own(database):
     with psycopg.connect(database) as connection:
         connection.execute(
@@ -77,7 +75,6 @@ def test_a_check_of_what_this_version_cannot_migrate_has_an_exit_code_of_its_own
     ]
 
 
-@pytest.mark.slow
 def test_the_checkpointer_may_have_a_schema_of_its_own(empty_database):
     command("--dsn", empty_database, "--checkpoint-schema", "threads")
     assert schemas(empty_database) == ["threads"]
@@ -85,7 +82,6 @@ def test_the_checkpointer_may_have_a_schema_of_its_own(empty_database):
     command("--dsn", empty_database, "--check", code=1)
 
 
-@pytest.mark.slow
 async def test_setup_of_a_role_that_owns_nothing_has_nothing_to_do_afterwards(empty_database):
     await asyncio.to_thread(command, "--dsn", empty_database)
     rights = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA"
@@ -99,7 +95,6 @@ async def test_setup_of_a_role_that_owns_nothing_has_nothing_to_do_afterwards(em
             await saver.setup()
 
 
-@pytest.mark.slow
 async def test_from_an_empty_database_through_a_pooler_several_at_once(pooled_database):
     told = await asyncio.gather(*(asyncio.to_thread(migrated, pooled_database) for _ in range(3)))
     assert sorted(len(names) for names, _ in told) == [0, 0, len(NAMES)]
@@ -114,7 +109,6 @@ def migrated(dsn):
     return asyncio.run(both())
 
 
-@pytest.mark.slow
 async def test_who_is_in_the_way_is_told_while_it_waits(empty_database, monkeypatch, capfd):
     monkeypatch.setattr(watching, "PERIOD_SECONDS", 0.05)
     await migrate(empty_database)

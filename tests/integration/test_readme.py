@@ -9,6 +9,8 @@ from langchain_core.tools import tool
 
 from discreet.providers import chat_model
 
+pytestmark = pytest.mark.slow
+
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 
 
@@ -23,7 +25,6 @@ def run(code):
     return names
 
 
-@pytest.mark.slow
 async def test_the_graph_answers(empty_database, monkeypatch):
     monkeypatch.setenv("DISCREET_POSTGRES_DSN", empty_database)
     assert "parrots" in await run(block("python"))["main"]()
@@ -35,7 +36,6 @@ def where(order: str) -> str:
     return f"{order} is on its way."
 
 
-@pytest.mark.slow
 async def test_five_lines_give_an_agent_a_memory_and_a_clean_database(empty_database):
     diff = block("diff").splitlines()
     assert sum(line.startswith("+") for line in diff) == 5

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 
+pytestmark = pytest.mark.slow
+
 PAGE_OF_STEP_2 = "tutorial/2_your_own_project.md"
 PAGE_OF_STEP_3 = "tutorial/3_your_existing_agent.md"
 PAGE_OF_STEP_4 = "tutorial/4_rights_and_running.md"
@@ -33,7 +35,6 @@ def discreet(empty_database, tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.slow
 def test_step_1_shows_what_the_demonstration_prints(tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("DISCREET_", "OPENAI_"))}
     environment |= {"COLUMNS": "400", "DISCREET_DATA_DIR": str(tmp_path / "data")}
@@ -44,7 +45,6 @@ def test_step_1_shows_what_the_demonstration_prints(tmp_path):
         assert {alike(line) for line in block.splitlines()} <= printed
 
 
-@pytest.mark.slow
 def test_step_2_makes_a_project_whose_tests_pass(tmp_path):
     assert CliRunner().invoke(app, ["init", str(tmp_path / "my-assistant")]).exit_code == 0
     text = (DOCS / PAGE_OF_STEP_2).read_text(encoding="utf-8")
@@ -65,7 +65,6 @@ def test_step_2_makes_a_project_whose_tests_pass(tmp_path):
         assert "4 passed" in done.stdout or command[0] == "ruff"
 
 
-@pytest.mark.slow
 def test_step_3_gives_an_agent_memory_and_step_4_a_user_their_rights(empty_database, discreet, monkeypatch, capsys):
     page = PAGE_OF_STEP_3
     text = (DOCS / page).read_text(encoding="utf-8")

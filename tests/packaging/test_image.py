@@ -20,6 +20,8 @@ import httpx
 import pytest
 from testkit.ports import free_port
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true", "LANGSMITH_TRACING": "false"}
@@ -151,7 +153,6 @@ def added(image):
     return project, {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()}
 
 
-@pytest.mark.slow
 def test_the_image_has_what_is_needed_and_nothing_private(image, context):
     """What the image of deploy/aegra copies is left by the same .dockerignore."""
     (project,) = (image.root / "deps").iterdir()
@@ -222,7 +223,6 @@ def wait_until_ready(process, url, log):
     pytest.fail(f"The server did not start:\n{log.read_text()[-3000:]}")
 
 
-@pytest.mark.slow
 def test_the_server_starts_in_the_image_and_answers_from_memory(server):
     def say(text):
         message = {"messages": [{"role": "user", "content": text}]}

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 NOTHING_LEAVES = """
 import socket, subprocess
 
@@ -59,12 +61,10 @@ def run(script, folder, *packages, **settings):
     subprocess.run([sys.executable, "-c", NOTHING_LEAVES + script], check=True, env=environment, cwd=folder)
 
 
-@pytest.mark.slow
 def test_presidio_finds_names_and_never_fetches_a_model(tmp_path):
     run(PRESIDIO, tmp_path, "presidio-analyzer>=2.2.360,<3")
 
 
-@pytest.mark.slow
 def test_russian_names_by_the_weights_of_natasha_alone(tmp_path):
     packages = ("--no-deps slovnet>=0.6,<0.7 navec razdel", "--no-deps natasha>=1.6,<2")
     run(RUSSIAN, tmp_path, *packages, DISCREET_RECOGNISERS='["names-ru"]')

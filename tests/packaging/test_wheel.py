@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("graph", "nodes", "prompts", "state")
 
@@ -45,7 +47,6 @@ def fresh_python(wheel, tmp_path_factory):
     return python
 
 
-@pytest.mark.slow
 def test_the_wheel_holds_every_file_of_every_room_in_one_package(wheel):
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -59,7 +60,6 @@ def test_the_wheel_holds_every_file_of_every_room_in_one_package(wheel):
     assert packed == expected
 
 
-@pytest.mark.slow
 def test_nodes_import_from_the_wheel(fresh_python, tmp_path):
     code = (
         "import discreet.nodes.save_input, discreet.nodes.memory_gate, discreet.nodes.retrieve_memories\n"
@@ -72,7 +72,6 @@ def test_nodes_import_from_the_wheel(fresh_python, tmp_path):
     assert str(fresh_python.parent.parent) in out
 
 
-@pytest.mark.slow
 def test_the_unit_tests_pass_against_the_wheel(fresh_python, tmp_path):
     """A data file or a module that the wheel lacks is found here; `-P` keeps the checkout off the path."""
     command = [fresh_python, "-P", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]

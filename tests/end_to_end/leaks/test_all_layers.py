@@ -9,6 +9,8 @@ from leak_suite.layers import ALL, ALLOWED_FIELDS
 from leak_suite.play import play
 from leak_suite.scenes import SCENES
 
+pytestmark = pytest.mark.slow
+
 TALKATIVE = {
     "LOG_LEVEL": "DEBUG",
     "DISCREET_TURN_VAULT": "postgres",
@@ -29,39 +31,32 @@ def played(request, tmp_path_factory):
     return play(tmp_path_factory.mktemp("clean") / "project", ALL, scenes=scenes, webhooks=True, **request.param)
 
 
-@pytest.mark.slow
 def test_nothing_planted_is_on_any_disk(played):
     assert played.at_rest == {}
 
 
-@pytest.mark.slow
 def test_nothing_planted_is_in_an_answer_to_anybody_else_or_in_a_later_one(played):
     assert played.in_replies == {}
 
 
-@pytest.mark.slow
 def test_nobody_is_let_at_what_is_anothers(played):
     assert played.given_away == set()
 
 
-@pytest.mark.slow
 def test_graphs_get_real_values_and_owners_see_them_in_live_answers(played):
     assert played.unmet == []
 
 
-@pytest.mark.slow
 def test_no_client_makes_the_server_call_langsmith(played):
     assert not [reply.data for reply in played.replies.said if reply.what == "a request to LangSmith"]
 
 
-@pytest.mark.slow
 def test_webhooks_tell_how_a_run_ended_and_no_more(played):
     called = [json.loads(reply.data) for reply in played.replies.said if reply.what == "webhook"]
     assert called
     assert all(call.keys() <= ALLOWED_FIELDS for call in called)
 
 
-@pytest.mark.slow
 def test_the_search_had_much_to_look_at(played):
     assert len(played.plants.named) > 350
     assert len(played.replies.said) > 700

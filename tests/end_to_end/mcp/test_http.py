@@ -20,6 +20,8 @@ from discreet.access.development import make_token
 from discreet.access.user_keys import load_user_keys
 from discreet.settings import load_settings
 
+pytestmark = pytest.mark.slow
+
 
 class Server:
     """The process, and who has tokens for it."""
@@ -56,7 +58,6 @@ def server(held_folder, tmp_path_factory):
         yield Server(logs, url, secret)
 
 
-@pytest.mark.slow
 async def test_people_at_once_have_their_own_memories_each(server, token):
     people = [f"{token}{number}@example.com" for number in range(6)]
 
@@ -71,7 +72,6 @@ async def test_people_at_once_have_their_own_memories_each(server, token):
     assert found == [[f"I am called {subject.partition('@')[0]}"] for subject in people]
 
 
-@pytest.mark.slow
 async def test_a_client_of_the_newest_protocol_is_served_too(server, token):
     async with (
         local_client("", server.headers(token)) as http,
@@ -81,7 +81,6 @@ async def test_a_client_of_the_newest_protocol_is_served_too(server, token):
         assert not (await client.call_tool("save_memory", {"text": "Keeps parrots"})).is_error
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25"])
 async def test_clients_of_former_protocols_are_served(server, token, version):
     headers = {
@@ -104,7 +103,6 @@ async def test_clients_of_former_protocols_are_served(server, token, version):
             assert "result" in answer.json(), answer.text
 
 
-@pytest.mark.slow
 async def test_who_did_what_is_in_the_audit_trail(server, held_folder, token):
     async with server.session(f"{token}@example.com") as session:
         await session.call_tool("save_memory", {"text": "Keeps parrots"})
@@ -120,7 +118,6 @@ async def test_who_did_what_is_in_the_audit_trail(server, held_folder, token):
     assert told == [("mcp", identity, "memory.write", "127.0.0.1")]
 
 
-@pytest.mark.slow
 async def test_who_has_no_token_is_refused_and_written_down(server, held_folder):
     async with local_client(server.url) as http:
         for sent in ({}, {"authorization": "Bearer " + secrets.token_urlsafe(16)}):
@@ -131,7 +128,6 @@ async def test_who_has_no_token_is_refused_and_written_down(server, held_folder)
         assert denied.fetchone()[0] >= 2
 
 
-@pytest.mark.slow
 async def test_logs_have_no_word_of_what_is_said(server, token):
     word = f"zebra{token}"
     headers = {**server.headers(f"{token}@example.com"), "accept": "application/json, text/event-stream"}

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -66,7 +68,6 @@ def started(discreet_command, clean_environment, variables, tmp_path):
     return start
 
 
-@pytest.mark.slow
 async def test_a_client_saves_recalls_corrects_forgets_and_exports(on_stdio, token, tmp_path):
     async with on_stdio("--user", token) as session:
         saved = await session.call_tool("save_memory", {"text": "Keeps two parrots, mail ann@example.com"})
@@ -89,7 +90,6 @@ async def test_a_client_saves_recalls_corrects_forgets_and_exports(on_stdio, tok
     assert "ann@example.com" not in told
 
 
-@pytest.mark.slow
 async def test_it_is_the_user_of_the_other_commands(on_stdio, token, discreet_command, clean_environment, variables):
     async with on_stdio("--user", token) as session:
         await session.call_tool("save_memory", {"text": "Keeps two parrots"})
@@ -111,7 +111,6 @@ async def test_it_is_the_user_of_the_other_commands(on_stdio, token, discreet_co
     assert '"actor_kind":"mcp"' in done.stdout
 
 
-@pytest.mark.slow
 def test_who_names_nobody_is_told_what_to_do(discreet_command, clean_environment, tmp_path):
     done = subprocess.run(
         [discreet_command, "mcp"],
@@ -128,7 +127,6 @@ def test_who_names_nobody_is_told_what_to_do(discreet_command, clean_environment
     assert not (tmp_path / ".discreet").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["--http", "--user", "ann"], ["--user", "ann", "--port", "8090"], ["--user", "ann", "--host", "::1"]]
 )
@@ -139,7 +137,6 @@ def test_options_that_do_not_go_together_are_refused(discreet_command, clean_env
     assert (done.returncode, done.stdout) == (2, b"")
 
 
-@pytest.mark.slow
 async def test_a_database_that_is_not_there_yet_is_waited_for(on_stdio, token, empty_database, allow):
     await asyncio.to_thread(allow, "false")
     async with on_stdio("--user", token, DISCREET_POSTGRES_DSN=empty_database) as session:
@@ -149,7 +146,6 @@ async def test_a_database_that_is_not_there_yet_is_waited_for(on_stdio, token, e
         assert (await retried(session, "recall_memory", query="x")).structured_content == {"memories": []}
 
 
-@pytest.mark.slow
 def test_a_client_that_leaves_before_the_database_is_there_waits_for_nothing(started, token, tmp_path):
     with started("--user", token, DISCREET_POSTGRES_DSN="postgresql://nobody@127.0.0.1:1/none") as server:
         server.send(HELLO, READY, call(2, "recall_memory", query="x"))
@@ -160,7 +156,6 @@ def test_a_client_that_leaves_before_the_database_is_there_waits_for_nothing(sta
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
-@pytest.mark.slow
 def test_settings_that_can_not_be_used_are_one_sentence(started, tmp_path):
     with started("--user", "ann", DISCREET_IDENTITY_KEY="short") as server:
         assert server.process.wait(60) == 2
@@ -170,7 +165,6 @@ def test_settings_that_can_not_be_used_are_one_sentence(started, tmp_path):
     assert "Traceback" not in told
 
 
-@pytest.mark.slow
 def test_standard_output_has_messages_alone_and_the_end_of_input_ends_it(started, token):
     with started("--user", token) as server:
         server.send(HELLO, READY, call(2, "save_memory", text="Keeps parrots"), call(3, "recall_memory", query="x"))
@@ -183,7 +177,6 @@ def test_standard_output_has_messages_alone_and_the_end_of_input_ends_it(started
     assert not any("error" in each for each in answers)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_ends_it_though_the_client_keeps_its_pipe(started, token, number):
     with started("--user", token) as server:
@@ -195,7 +188,6 @@ def test_a_signal_ends_it_though_the_client_keeps_its_pipe(started, token, numbe
         assert server.process.stdout.read() == b""
 
 
-@pytest.mark.slow
 def test_a_client_that_is_gone_ends_it_without_a_traceback(started, token, tmp_path):
     with started("--user", token) as server:
         server.send(HELLO, READY)
@@ -207,7 +199,6 @@ def test_a_client_that_is_gone_ends_it_without_a_traceback(started, token, tmp_p
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
-@pytest.mark.slow
 def test_what_is_no_message_is_passed_over(started, token):
     with started("--user", token) as server:
         server.send(HELLO, READY)
@@ -219,7 +210,6 @@ def test_what_is_no_message_is_passed_over(started, token):
         assert answer["result"]["structuredContent"] == {"memories": []}
 
 
-@pytest.mark.slow
 async def test_calls_run_beside_each_other_and_one_that_is_cancelled_costs_no_other(on_stdio, token):
     async with on_stdio("--user", token) as session:
         texts = ["Keeps two parrots", "Plays the cello", "Was born in Hue", "Works as a baker"]
@@ -257,7 +247,6 @@ async def retried(session, name, **arguments):
     return result
 
 
-@pytest.mark.slow
 async def test_a_database_that_goes_away_costs_calls_and_not_the_process(on_stdio, token, empty_database, allow):
     async with on_stdio("--user", token, DISCREET_POSTGRES_DSN=empty_database) as session:
         assert not (await session.call_tool("save_memory", {"text": "Keeps parrots"})).is_error
@@ -270,7 +259,6 @@ async def test_a_database_that_goes_away_costs_calls_and_not_the_process(on_stdi
         assert len(found.structured_content["memories"]) == 1
 
 
-@pytest.mark.slow
 async def test_a_user_who_calls_too_often_is_told_to_wait(on_stdio, token):
     async with on_stdio("--user", token, DISCREET_MCP_CALLS_PER_MINUTE="1") as session:
         assert not (await session.call_tool("recall_memory", {"query": "x"})).is_error

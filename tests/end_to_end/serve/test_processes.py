@@ -16,6 +16,8 @@ from testkit.keys import IDENTITY_KEY_SETTING
 from testkit.ports import free_port
 from testkit.serving import DISCREET, clean_environment, serving
 
+pytestmark = pytest.mark.slow
+
 AT_ONCE = 16
 
 
@@ -76,7 +78,6 @@ def anns(folder, server):
     return bearer(token_of(folder, "ann"))
 
 
-@pytest.mark.slow
 def test_the_first_start_needs_no_setting_and_logs_no_token(folder, url, anns):
     with httpx.Client(base_url=url, headers=anns, verify=NO_CERTIFICATES) as ann:
         assert ann.post("/memory/store", json={"short_answer": "I keep two African Grey parrots."}).status_code == 201
@@ -88,7 +89,6 @@ def test_the_first_start_needs_no_setting_and_logs_no_token(folder, url, anns):
     assert "eyJ" not in log  # as every token begins
 
 
-@pytest.mark.slow
 def test_the_documentation_loads_nothing_from_elsewhere(url):
     with httpx.Client(base_url=url, verify=NO_CERTIFICATES) as client:
         page = client.get("/docs").text
@@ -98,7 +98,6 @@ def test_the_documentation_loads_nothing_from_elsewhere(url):
             assert client.get(f"/memory/docs/{name}").is_success
 
 
-@pytest.mark.slow
 async def test_a_call_that_comes_to_both_processes_at_once_is_done_once(url, anns, token):
     key, body = str(uuid4()), {"short_answer": "One of these is stored.", "session_id": token}
 
@@ -134,7 +133,6 @@ async def replaced(process, killed):
     pytest.fail("it is not replaced")
 
 
-@pytest.mark.slow
 async def test_a_killed_process_is_replaced_and_the_other_one_serves_meanwhile(server, anns):
     url, process = server
     killed, left = children(process)
@@ -145,7 +143,6 @@ async def test_a_killed_process_is_replaced_and_the_other_one_serves_meanwhile(s
             assert (await ann.get("/memory/query")).is_success
 
 
-@pytest.mark.slow
 def test_sigterm_lets_a_request_under_way_end_and_leaves_no_process(tmp_path):
     with served(tmp_path, "--workers", "2") as (url, process):
         tree = psutil.Process(process.pid).children(recursive=True)
@@ -174,7 +171,6 @@ def wait_until_told(log, words, times):
     pytest.fail(f"{words} is not said")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
@@ -191,7 +187,6 @@ def test_what_can_not_work_is_one_sentence_at_the_end(tmp_path, settings, says):
     assert says in last
 
 
-@pytest.mark.slow
 def test_a_port_that_is_taken_is_one_sentence(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         code, output = run_to_its_end(tmp_path, "--port", str(other.getsockname()[1]))
@@ -200,7 +195,6 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path):
     assert len(output.splitlines()) == 1
 
 
-@pytest.mark.slow
 def test_settings_say_who_may_call(tmp_path):
     settings = {"DISCREET_ALLOW_ANONYMOUS": "true", "DISCREET_IDENTITY_KEY": IDENTITY_KEY_SETTING}
     with served(tmp_path, **settings) as (url, _), httpx.Client(base_url=url, verify=NO_CERTIFICATES) as client:
@@ -214,7 +208,6 @@ def test_settings_say_who_may_call(tmp_path):
     assert (tmp_path / ".discreet").stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.slow
 async def test_an_administrator_is_signed_in_and_out_at_both_processes(folder, url):
     async def settings_seen(cookies):
         """Return the statuses of the page on connections of their own, which come to both."""

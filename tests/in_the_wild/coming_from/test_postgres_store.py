@@ -19,6 +19,8 @@ from langgraph.store.sqlite import SqliteStore
 from testkit.coming_from import EMAIL, PHONE, Page, raw_in, redacted
 from typing_extensions import TypedDict
 
+pytestmark = pytest.mark.slow
+
 PAGE = Page("postgres_store.md")
 ITEMS: dict[tuple[tuple[str, ...], str], dict[str, Any]] = {
     (("memories", "ann"), "likes"): {"text": "Likes green tea", "contact": EMAIL, "rank": 3},
@@ -75,7 +77,6 @@ async def old(empty_database):
     return empty_database, items
 
 
-@pytest.mark.slow
 async def test_the_page_from_its_first_command_to_its_last(old, database, terminal):
     dsn, items = old
     stored = snapshot(dsn, written=True)
@@ -118,7 +119,6 @@ async def test_the_page_from_its_first_command_to_its_last(old, database, termin
     assert goes - until < timedelta(minutes=1)
 
 
-@pytest.mark.slow
 async def test_a_role_that_may_only_read_is_enough(old, terminal):
     dsn, _ = old
     with psycopg.connect(dsn) as connection:
@@ -133,7 +133,6 @@ async def test_a_role_that_may_only_read_is_enough(old, terminal):
             connection.execute("DROP OWNED BY reads_the_store; DROP ROLE reads_the_store")
 
 
-@pytest.mark.slow
 async def test_files_are_read_as_the_page_makes_them(database, terminal):
     (line,) = [each for each in PAGE.text.split("`") if each.startswith("json.dump(")]
     store = InMemoryStore()

@@ -19,6 +19,8 @@ pytest.register_assert_rewrite("against_stock.play")
 from against_stock.programs import Op, Program, Stage, programs  # noqa: E402  # as above
 from against_stock.savers import open_postgres, play_in_memory  # noqa: E402  # as above
 
+pytestmark = pytest.mark.slow
+
 WANTED = os.environ.get("DISCREET_TEST_PROGRAMS", "")
 
 
@@ -55,7 +57,6 @@ RETRIED_CALLS = Program((Stage("calls", count=2),), (Op("say", fails=7), Op("go_
 """Of two calls that end the turn one is made again."""
 
 
-@pytest.mark.slow
 @some(40)
 @given(program=programs)
 @example(program=UNANSWERED)
@@ -67,14 +68,12 @@ def test_random_programs_do_what_they_do_over_the_stock_saver(program):
     play_in_memory(program)
 
 
-@pytest.mark.slow
 @some(1000)
 @given(program=programs)
 def test_many_random_programs_do_what_they_do_over_the_stock_saver(program):
     play_in_memory(program)
 
 
-@pytest.mark.slow
 @pytest.mark.dialect
 def test_random_programs_do_the_same_over_postgres(empty_database):
     with open_postgres(empty_database) as play:

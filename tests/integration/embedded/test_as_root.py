@@ -22,6 +22,8 @@ from discreet.errors import EmbeddedServerError
 from discreet.storage.embedded import lease_server
 from discreet.storage.embedded.account import account_for
 
+pytestmark = pytest.mark.slow
+
 USER = pwd.getpwnam("nobody")
 AS_USER = {"user": USER.pw_uid, "group": USER.pw_gid, "extra_groups": [], "cwd": "/"}
 
@@ -79,7 +81,6 @@ def owners(folder):
     return {path.lstat().st_uid for path in (folder, *folder.rglob("*"))}
 
 
-@pytest.mark.slow
 def test_the_user_starts_a_server_of_its_own(users_folder, start_client, for_user, postmaster, alive):
     client = start_client(users_folder / "data", **for_user)
     server = postmaster(client.dsn())
@@ -89,7 +90,6 @@ def test_the_user_starts_a_server_of_its_own(users_folder, start_client, for_use
     assert owners(users_folder) == {USER.pw_uid}
 
 
-@pytest.mark.slow
 def test_what_root_makes_in_a_users_folder_stays_usable_for_that_user(users_folder, start_client, for_user, ask):
     data_dir = users_folder / "new" / "data"
     with lease_server(data_dir) as dsn, psycopg.connect(dsn) as connection:
@@ -103,7 +103,6 @@ def test_what_root_makes_in_a_users_folder_stays_usable_for_that_user(users_fold
     assert owners(users_folder) == {USER.pw_uid}
 
 
-@pytest.mark.slow
 def test_root_and_the_user_share_one_server(users_folder, start_client, for_user, postmaster, alive):
     with lease_server(users_folder / "data") as dsn:
         server = postmaster(dsn)
@@ -115,7 +114,6 @@ def test_root_and_the_user_share_one_server(users_folder, start_client, for_user
     assert not alive(server)
 
 
-@pytest.mark.slow
 def test_the_user_adopts_a_server_whose_supervisor_root_had_started(users_folder, start_client, for_user, postmaster):
     with lease_server(users_folder / "data") as dsn:
         server = postmaster(dsn)
@@ -125,7 +123,6 @@ def test_the_user_adopts_a_server_whose_supervisor_root_had_started(users_folder
         client.end()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", [16, 18])
 def test_root_needs_no_way_in_for_others(data_dir, version, start_client, postmaster, ask):
     """A checkout below a folder of mode 0700: neither the data nor the programs can be reached by the server's user."""
@@ -156,7 +153,6 @@ def test_root_needs_no_way_in_for_others(data_dir, version, start_client, postma
     assert modes == [folder.stat().st_mode for folder in data_dir.parents]
 
 
-@pytest.mark.slow
 def test_a_first_start_below_a_private_folder_of_root_works(tmp_path, ask):
     tmp_path.chmod(0o700)
     with lease_server(tmp_path / "data") as dsn:
@@ -164,7 +160,6 @@ def test_a_first_start_below_a_private_folder_of_root_works(tmp_path, ask):
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
 
-@pytest.mark.slow
 def test_no_other_user_gets_to_the_socket(data_dir, for_user):
     with lease_server(data_dir) as dsn:
         other = {**for_user, "user": 54321, "group": 54321}
@@ -174,7 +169,6 @@ def test_no_other_user_gets_to_the_socket(data_dir, for_user):
     assert "Permission denied" in result.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0o700, 0o755])
 def test_a_folder_of_another_user_is_refused(users_folder, start_client, for_user, mode):
     folder = users_folder / "data" / "postgres-18"
@@ -186,7 +180,6 @@ def test_a_folder_of_another_user_is_refused(users_folder, start_client, for_use
     assert ("belongs to root" if mode == 0o755 else "Permission denied") in error
 
 
-@pytest.mark.slow
 def test_a_folder_that_can_not_be_written_is_refused(users_folder, start_client, for_user):
     os.chown(users_folder, 0, 0)
     users_folder.chmod(0o755)
@@ -195,14 +188,12 @@ def test_a_folder_that_can_not_be_written_is_refused(users_folder, start_client,
     assert not list(users_folder.iterdir())
 
 
-@pytest.mark.slow
 def test_a_folder_that_was_copied_by_root_is_refused(tmp_path, data_dir):
     shutil.copytree(data_dir, tmp_path / "copy")
     with pytest.raises(EmbeddedServerError, match="belongs to root"), lease_server(tmp_path / "copy"):
         pass
 
 
-@pytest.mark.slow
 def test_the_server_itself_has_no_right_of_root(data_dir, postmaster):
     account = account_for(data_dir)
     with lease_server(data_dir) as dsn:

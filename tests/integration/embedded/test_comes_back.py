@@ -18,6 +18,8 @@ from discreet.storage import open_storage
 from discreet.storage.embedded import lease_server, watch
 from discreet.testing import StubEmbeddings
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_SECONDS = 60
 
 
@@ -68,7 +70,6 @@ def opened(data_dir):
     return open_storage(settings=settings, embeddings=StubEmbeddings(dims=64))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", [16, 18])
 def test_a_killed_server_is_there_again_under_the_same_dsn(data_dir, version, postmaster, new_postmaster, ask):
     with lease_server(data_dir, version=version) as dsn:
@@ -82,7 +83,6 @@ def test_a_killed_server_is_there_again_under_the_same_dsn(data_dir, version, po
     assert not server.is_running()
 
 
-@pytest.mark.slow
 def test_a_server_that_somebody_stopped_is_there_again(data_dir, postmaster, new_postmaster):
     with lease_server(data_dir) as dsn:
         server = postmaster(dsn)
@@ -90,7 +90,6 @@ def test_a_server_that_somebody_stopped_is_there_again(data_dir, postmaster, new
         assert new_postmaster(dsn, server)
 
 
-@pytest.mark.slow
 def test_leases_of_two_processes_outlive_a_kill(data_dir, start_client, postmaster, new_postmaster, ask):
     client = start_client(data_dir)
     with lease_server(data_dir) as dsn:
@@ -104,7 +103,6 @@ def test_leases_of_two_processes_outlive_a_kill(data_dir, start_client, postmast
     assert not server.is_running()
 
 
-@pytest.mark.slow
 def test_the_last_lease_may_end_while_the_server_is_down(data_dir, postmaster, ask):
     with lease_server(data_dir) as dsn:
         postmaster(dsn).kill()
@@ -112,7 +110,6 @@ def test_the_last_lease_may_end_while_the_server_is_down(data_dir, postmaster, a
         assert ask(dsn, "SELECT answer FROM kept") == 42
 
 
-@pytest.mark.slow
 async def test_writers_go_on_and_nothing_acknowledged_is_lost(data_dir, postmaster, new_postmaster):
     async with opened(data_dir) as storage:
         async with Writers(storage.memories).at_work() as writers:
@@ -126,7 +123,6 @@ async def test_writers_go_on_and_nothing_acknowledged_is_lost(data_dir, postmast
         writers.check(storage.access.owner.dsn)
 
 
-@pytest.mark.slow
 async def test_server_and_supervisor_killed_together_come_back(data_dir, postmaster, new_postmaster):
     async with opened(data_dir) as storage, opened(data_dir) as other:
         [stored] = await storage.memories.save("ann", [MemoryRecord(text="Keeps two parrots")])
@@ -139,7 +135,6 @@ async def test_server_and_supervisor_killed_together_come_back(data_dir, postmas
     assert not new.is_running()
 
 
-@pytest.mark.slow
 async def test_a_server_that_lost_its_supervisor_alone_gets_another(data_dir, postmaster, alive):
     async with opened(data_dir) as storage:
         server = await asyncio.to_thread(postmaster, storage.dsn)
@@ -159,7 +154,6 @@ def is_locked(path):
     return False
 
 
-@pytest.mark.slow
 async def test_a_server_that_hangs_is_not_told_to_be_starting_again(data_dir, postmaster):
     async with opened(data_dir) as storage:
         server = await asyncio.to_thread(postmaster, storage.dsn)
@@ -176,7 +170,6 @@ async def test_a_server_that_hangs_is_not_told_to_be_starting_again(data_dir, po
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-@pytest.mark.slow
 async def test_a_server_that_can_not_start_again_is_given_up_and_the_logs_say_so(data_dir, postmaster, caplog):
     folder = data_dir / "postgres-18"
     control = folder / "data" / "global" / "pg_control"

@@ -12,6 +12,8 @@ from discreet.redaction.placeholder_key import load_placeholder_key
 from discreet.settings import Settings
 from discreet.storage.embedded import lease_server
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import asyncio, os, sys
 from pathlib import Path
@@ -38,7 +40,6 @@ def open_to_others(*folders):
     return [path for path in paths if not path.is_symlink() and path.lstat().st_mode & 0o077]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("umask", ["000", "002"])
 def test_nothing_is_open_to_others_under_an_open_umask(tmp_path, umask):
     data_dir = tmp_path / "new" / "data"
@@ -54,14 +55,12 @@ def test_nothing_is_open_to_others_under_an_open_umask(tmp_path, umask):
     assert not open_to_others(tmp_path / "new")
 
 
-@pytest.mark.slow
 def test_a_folder_that_others_could_read_is_closed(data_dir):
     subprocess.run(["chmod", "-R", "a+rwX", data_dir], check=True)
     with lease_server(data_dir):
         assert not open_to_others(data_dir)
 
 
-@pytest.mark.slow
 def test_a_key_file_that_is_looked_for_first_closes_the_servers_files_too(data_dir):
     """Of another user, where the program runs as root."""
     settings = Settings(_env_file=None, data_dir=data_dir / "new")
@@ -75,7 +74,6 @@ def test_a_key_file_that_is_looked_for_first_closes_the_servers_files_too(data_d
         pass
 
 
-@pytest.mark.slow
 def test_a_folder_that_is_not_ours_alone_is_refused(data_dir):
     data_dir.chmod(0o755)
     (data_dir / "notes.txt").touch()

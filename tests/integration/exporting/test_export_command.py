@@ -23,6 +23,8 @@ from discreet.rights.exporting.format import ItemRow, MemoryRow
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 
+pytestmark = pytest.mark.slow
+
 FULL = Path("/dev/full")
 
 
@@ -55,7 +57,6 @@ def texts(path):
     return {record.text for record in read_export(path) if isinstance(record, MemoryRow)}
 
 
-@pytest.mark.slow
 def test_it_writes_a_folder_for_its_owner_alone_and_shows_what_there_is(command, tmp_path):
     code, told = command("--user", "ann", "--out", "ann", "--namespace", "notes.ann")
     assert code == 0
@@ -73,7 +74,6 @@ def test_it_writes_a_folder_for_its_owner_alone_and_shows_what_there_is(command,
         command("--user", "ann", "--out", "ann")
 
 
-@pytest.mark.slow
 def test_the_subject_of_a_token_is_found_by_their_identity(command, tmp_path):
     code, told = command("--user", "ann", "--subject", "--out", "ann", "--json")
     assert code == 0
@@ -84,7 +84,6 @@ def test_the_subject_of_a_token_is_found_by_their_identity(command, tmp_path):
     assert len([record for record in read_export(tmp_path / "ann") if isinstance(record, ItemRow)]) == 2
 
 
-@pytest.mark.slow
 def test_a_stream_goes_to_standard_output(command, tmp_path):
     code, told = command("--user", "ann", "--out", "-")
     assert code == 0
@@ -95,7 +94,6 @@ def test_a_stream_goes_to_standard_output(command, tmp_path):
     assert code == 2
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
 def test_standard_output_that_is_full_is_told_in_a_line(command, database):
     discreet = str(Path(sys.executable).with_name("discreet"))
@@ -113,7 +111,6 @@ def test_standard_output_that_is_full_is_told_in_a_line(command, database):
     assert "Exception ignored" not in done.stderr
 
 
-@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error(command, database):
     discreet = str(Path(sys.executable).with_name("discreet"))
     exporting = [discreet, "export", "--user", "ann", "--out", "-", "--dsn", database]
@@ -124,20 +121,17 @@ def test_a_reader_that_goes_away_is_no_error(command, database):
     assert "can't be written" not in told
 
 
-@pytest.mark.slow
 def test_without_a_name_the_folder_bears_the_pseudonym(command, tmp_path):
     command("--user", "ann")
     assert texts(tmp_path / f"discreet-export-{USER_KEYS.of_user('ann')}")
 
 
-@pytest.mark.slow
 def test_of_a_stranger_it_says_that_there_is_nothing(command):
     code, told = command("--user", "carl", "--out", "carl")
     assert code == 0
     assert "Nothing is kept of this user" in told
 
 
-@pytest.mark.slow
 def test_what_is_not_readable_is_told_and_the_exit_code_says_so(command, database, tmp_path):
     async def more():
         async with open_storage(database, embeddings=StubEmbeddings(dims=64), keys=Keyring([make_key()])) as storage:
@@ -150,7 +144,6 @@ def test_what_is_not_readable_is_told_and_the_exit_code_says_so(command, databas
     assert texts(tmp_path / "bob") == set()
 
 
-@pytest.mark.slow
 def test_other_files_are_left_alone(command, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")

@@ -19,6 +19,8 @@ from discreet.state.records import MemoryFilters
 from discreet.storage import open_storage
 from discreet.testing import StrictChatModel, StubEmbeddings
 
+pytestmark = pytest.mark.slow
+
 LANGUAGES = {
     "en": {
         "fact": "I am allergic to peanuts.",
@@ -163,7 +165,6 @@ async def summarised(storage, thread, rounds, user="ann"):
     return found.text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOUSES)
 async def test_what_was_forgotten_is_in_no_later_prompt(script, storage, database, kind):
     assistant, saver = Assistant(script["words"]), InMemorySaver()
@@ -204,7 +205,6 @@ async def test_what_was_forgotten_is_in_no_later_prompt(script, storage, databas
         assert len(marks) == 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOUSES)
 async def test_what_was_said_and_never_kept_as_a_memory_is_in_no_later_prompt(script, storage, kind):
     """The request that names it goes too, and so does the summary that other threads are told."""
@@ -241,7 +241,6 @@ async def texts(storage, *types, user="ann"):
     return [record.text for record in found]
 
 
-@pytest.mark.slow
 async def test_turns_that_were_remembered_word_for_word_go_too(script, storage):
     assistant = Assistant(script["words"])
     with pytest.warns(UserWarning, match="noisy"):
@@ -294,7 +293,6 @@ class Recording(OfflineChatModel):
         return super()._answer(messages, tools)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", SAID)
 async def test_the_offline_model_forgets_what_was_only_said(database, language):
     asked, forget, word, other = SAID[language]
@@ -318,7 +316,6 @@ async def test_the_offline_model_forgets_what_was_only_said(database, language):
         assert [other] == await texts(storage)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", OFFLINE)
 async def test_the_offline_model_forgets(database, language):
     fact, forget, question, word, other = OFFLINE[language]

@@ -17,6 +17,8 @@ from discreet.state.context import Context
 from discreet.storage import open_storage, open_storage_sync
 from discreet.testing import InMemoryRollingSummaries, ScriptedChatModel
 
+pytestmark = pytest.mark.slow
+
 ANN = Context(user_id="ann")
 THREAD = {"configurable": {"thread_id": "t"}}
 
@@ -41,7 +43,6 @@ def builder(**options):
     return build_graph(chat_model=ScriptedChatModel(responses=answers), **options)
 
 
-@pytest.mark.slow
 def test_an_event_loop_and_a_storage_a_turn(database):
     never = Never()
 
@@ -59,7 +60,6 @@ def test_an_event_loop_and_a_storage_a_turn(database):
     assert never.asked == 0  # so no turn waited for it
 
 
-@pytest.mark.slow
 def test_an_event_loop_a_turn_over_one_graph_and_a_foreign_saver():
     summaries = InMemoryRollingSummaries()
     graph = builder(summaries=summaries).compile(checkpointer=InMemorySaver())
@@ -68,7 +68,6 @@ def test_an_event_loop_a_turn_over_one_graph_and_a_foreign_saver():
         assert number - asyncio.run(summaries.get("ann", "t")).rounds < 2 * CHUNK
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("summarise", ["background", "turn"])
 def test_blocking_calls_from_threads(database, summarise):
     with open_storage_sync(database) as storage:
@@ -85,7 +84,6 @@ def test_blocking_calls_from_threads(database, summarise):
             assert wait_for(storage.summaries.get(user, user)).rounds >= 10
 
 
-@pytest.mark.slow
 def test_a_terminal_whose_loop_stands_still_between_turns(database):
     with asyncio.Runner() as runner:
         opened = open_storage(database)
@@ -100,7 +98,6 @@ def test_a_terminal_whose_loop_stands_still_between_turns(database):
         runner.run(opened.__aexit__(None, None, None))
 
 
-@pytest.mark.slow
 async def test_in_the_turn_the_summary_is_there_when_the_turn_ends(database):
     async with open_storage(database) as storage:
         graph = builder(summaries=storage.summaries, summarise="turn").compile(checkpointer=InMemorySaver())
@@ -109,7 +106,6 @@ async def test_in_the_turn_the_summary_is_there_when_the_turn_ends(database):
             assert (await storage.summaries.get("ann", "t")).rounds == number - number % CHUNK
 
 
-@pytest.mark.slow
 async def test_a_service_that_stops_finishes_the_summary_that_is_under_way(database):
     async with open_storage(database) as storage:
         runner = TurnRunner(builder(summaries=storage.summaries).compile(checkpointer=InMemorySaver()))

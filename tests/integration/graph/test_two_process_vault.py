@@ -18,6 +18,8 @@ from discreet.encryption import make_key, write_key
 from discreet.redaction.placeholder_key import make_placeholder_key
 from discreet.state.request_ref import REQUEST_REF
 
+pytestmark = pytest.mark.slow
+
 STEP = Path(__file__).with_name("half_a_turn.py")
 
 
@@ -59,7 +61,6 @@ def lies_readable(database, redis_url):
     return lies
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("vault", ["postgres", "redis"])
 def test_a_worker_gets_the_request_that_another_process_took_in(process, lies_readable, token, vault):
     mail = f"{token}@example.com"
@@ -72,7 +73,6 @@ def test_a_worker_gets_the_request_that_another_process_took_in(process, lies_re
     assert lies_readable(token) == []
 
 
-@pytest.mark.slow
 def test_a_worker_that_lacks_the_vault_its_keys_or_the_name_goes_on_with_placeholders(process, token):
     body = process("take", f"Write to {token}@example.com", vault="postgres")
     guessed = {**body, "config": {"configurable": {REQUEST_REF: "guessed"}}}
@@ -85,7 +85,6 @@ def test_a_worker_that_lacks_the_vault_its_keys_or_the_name_goes_on_with_placeho
     assert body["input"]["text"].startswith("Write to <EMAIL:")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("vault", ["postgres", "redis"])
 def test_a_turn_that_is_approved_elsewhere_calls_its_tool_with_the_real_value(process, lies_readable, token, vault):
     mail = f"{token}@example.com"
@@ -97,7 +96,6 @@ def test_a_turn_that_is_approved_elsewhere_calls_its_tool_with_the_real_value(pr
     assert lies_readable(token) == []
 
 
-@pytest.mark.slow
 def test_approved_elsewhere_with_vaults_in_memory_it_does_not_run(process, token):
     process("begin", f"Please write to {token}@example.com", vault="memory")
     assert process("resume", "yes", vault="memory")["received"] == []

@@ -18,6 +18,8 @@ from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 
+pytestmark = pytest.mark.slow
+
 STAYS_BEHIND = {
     "batch_requests",
     "rounds",
@@ -86,7 +88,6 @@ async def exported(storage, tmp_path):
     return folder
 
 
-@pytest.mark.slow
 async def test_what_is_exported_again_is_the_same(exported, importing, elsewhere, tmp_path):
     report = await importing(open_export(str(exported)), user="ann", into=elsewhere)
     assert not report.bad
@@ -103,7 +104,6 @@ async def test_what_is_exported_again_is_the_same(exported, importing, elsewhere
     assert report.new["thread"] == len(states)
 
 
-@pytest.mark.slow
 async def test_threads_that_are_there_stay_as_they_are(exported, importing, elsewhere):
     report = await importing(open_export(str(exported)), user="ann", into=elsewhere)
     async with elsewhere.pool.connection() as conn:
@@ -114,7 +114,6 @@ async def test_threads_that_are_there_stay_as_they_are(exported, importing, else
         assert await (await conn.execute("SELECT * FROM checkpoints ORDER BY 1, 2, 3")).fetchall() == before
 
 
-@pytest.mark.slow
 async def test_a_thread_that_was_imported_goes_on_as_its_users(exported, importing, elsewhere):
     await importing(open_export(str(exported)), user="ann", into=elsewhere)
     (thread_id, _), (_, _, _, messages) = next(item for item in newest_states(exported).items() if item[1][3])
@@ -128,7 +127,6 @@ async def test_a_thread_that_was_imported_goes_on_as_its_users(exported, importi
     assert [message.text for message in state["messages"][: len(messages)]] == [text for _, (_, _, text) in messages]
 
 
-@pytest.mark.slow
 async def test_a_stream_is_read_too(storage, exported, importing, elsewhere, tmp_path):
     path = tmp_path / "ann.ndjson"
     with path.open("wb") as file:
@@ -140,7 +138,6 @@ async def test_a_stream_is_read_too(storage, exported, importing, elsewhere, tmp
     )
 
 
-@pytest.mark.slow
 async def test_how_memories_were_used_comes_along(exported, importing, elsewhere):
     await importing(open_export(str(exported)), user="ann", into=elsewhere)
     used = [row for row in read_export(exported) if isinstance(row, MemoryRow) and (row.hits or row.contradicted_by)]
@@ -152,14 +149,12 @@ async def test_how_memories_were_used_comes_along(exported, importing, elsewhere
     assert {row["entry_id"]: row["hits"] for row in stats} == {row.entry_id: row.hits for row in used if row.hits}
 
 
-@pytest.mark.slow
 async def test_another_user_may_become_the_owner(exported, importing, elsewhere):
     await importing(open_export(str(exported)), user="bea", into=elsewhere)
     assert await elsewhere.memories.latest("ann") == []
     assert len(await elsewhere.log.read("bea")) == 1
 
 
-@pytest.mark.slow
 async def test_an_export_that_was_changed_is_refused_as_a_whole(exported, importing, elsewhere):
     path = exported / "memories.jsonl"
     path.write_bytes(path.read_bytes().replace(b"Oslo", b"Rome"))
@@ -168,7 +163,6 @@ async def test_an_export_that_was_changed_is_refused_as_a_whole(exported, import
     assert await elsewhere.memories.latest("ann", held=False) == []
 
 
-@pytest.mark.slow
 async def test_a_second_import_of_an_export_changes_nothing(storage, exported, importing, dump):
     before = await dump()
     report = await importing(open_export(str(exported)), user="ann")

@@ -13,6 +13,8 @@ from testkit.planting.hostile import plant_hostile
 from testkit.scanning import leaks, left_in
 from testkit.scripts import run_script
 
+pytestmark = pytest.mark.slow
+
 DISCREET = """
 import sys
 from discreet.cli import main
@@ -38,7 +40,6 @@ def modes(folder):
     return {file.name: oct(file.stat().st_mode & 0o777) for file in folder.rglob("*") if file.is_file()}
 
 
-@pytest.mark.slow
 def test_json_is_one_document(discreet, small):
     dsn, entries = small
     result = discreet("scan", dsn, "--json")
@@ -48,7 +49,6 @@ def test_json_is_one_document(discreet, small):
     assert leaks(result.stdout, entries) == []
 
 
-@pytest.mark.slow
 def test_tables_and_a_page_say_what_is_there_and_no_value(discreet, small, tmp_path):
     dsn, entries = small
     result = discreet("scan", dsn, "--html", "report.html")
@@ -63,7 +63,6 @@ def test_tables_and_a_page_say_what_is_there_and_no_value(discreet, small, tmp_p
     assert leaks(names, entries) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("conditions", "code"),
     [
@@ -84,7 +83,6 @@ def test_it_fails_on_what_is_named(discreet, small, conditions, code):
     assert discreet("scan", small[0], "--json", *options).returncode == code
 
 
-@pytest.mark.slow
 def test_it_fails_on_what_can_not_be_read(discreet, small_copy, tmp_path):
     dsn, _ = small_copy
     with psycopg.connect(dsn) as connection:
@@ -94,7 +92,6 @@ def test_it_fails_on_what_can_not_be_read(discreet, small_copy, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", [["scan"], ["scrub", "--yes"], ["scrub", "--dry-run"]], ids=" ".join)
 def test_a_server_that_is_not_there_costs_one_line_without_its_password(discreet, command):
     password = "of" + "-a-test"
@@ -105,7 +102,6 @@ def test_a_server_that_is_not_there_costs_one_line_without_its_password(discreet
     assert password not in result.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -120,21 +116,18 @@ def test_what_can_not_be_scanned_is_told(discreet, arguments, told):
     assert told in result.stderr
 
 
-@pytest.mark.slow
 def test_a_page_that_can_not_be_written_is_told(discreet, small):
     result = discreet("scan", small[0], "--html", "none/report.html")
     assert result.returncode == 2
     assert "none/report.html can't be written" in result.stderr
 
 
-@pytest.mark.slow
 def test_the_database_of_the_settings_is_the_default(discreet, small, monkeypatch):
     monkeypatch.setenv("DISCREET_POSTGRES_DSN", small[0])
     report = json.loads(discreet("scan", "--json").stdout)
     assert report["database"].endswith(urlsplit(small[0]).path)
 
 
-@pytest.mark.slow
 def test_a_scrub_without_yes_changes_nothing_where_nobody_can_be_asked(discreet, small_copy):
     dsn, entries = small_copy
     before = snapshot(dsn)
@@ -146,7 +139,6 @@ def test_a_scrub_without_yes_changes_nothing_where_nobody_can_be_asked(discreet,
     assert snapshot(dsn) == before
 
 
-@pytest.mark.slow
 def test_a_dry_run_changes_nothing_and_leaves_no_log(discreet, small_copy, tmp_path):
     dsn, _ = small_copy
     before = snapshot(dsn)
@@ -157,7 +149,6 @@ def test_a_dry_run_changes_nothing_and_leaves_no_log(discreet, small_copy, tmp_p
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
-@pytest.mark.slow
 def test_a_scrub_tells_what_it_did_and_what_is_next(discreet, small_copy, tmp_path):
     dsn, entries = small_copy
     result = discreet("scrub", dsn, "--yes")
@@ -172,7 +163,6 @@ def test_a_scrub_tells_what_it_did_and_what_is_next(discreet, small_copy, tmp_pa
     assert json.loads(discreet("scan", dsn, "--json", "--fail-on", "SECRET").stdout)["errors"] == []
 
 
-@pytest.mark.slow
 def test_a_log_may_be_elsewhere_and_is_added_to(discreet, small_copy, tmp_path):
     dsn, _ = small_copy
     log = tmp_path / "changes.jsonl"
@@ -185,7 +175,6 @@ def test_a_log_may_be_elsewhere_and_is_added_to(discreet, small_copy, tmp_path):
     assert not list((tmp_path / "data").rglob("*.jsonl"))
 
 
-@pytest.mark.slow
 def test_a_log_that_can_not_be_written_leaves_the_rows_as_they_are(discreet, small_copy, tmp_path):
     dsn, entries = small_copy
     before = snapshot(dsn)
@@ -196,7 +185,6 @@ def test_a_log_that_can_not_be_written_leaves_the_rows_as_they_are(discreet, sma
     assert snapshot(dsn) == before
 
 
-@pytest.mark.slow
 def test_what_is_left_is_told_by_the_exit_code(discreet, empty_database):
     with psycopg.connect(empty_database) as connection:
         connection.execute(
@@ -209,7 +197,6 @@ def test_what_is_left_is_told_by_the_exit_code(discreet, empty_database):
     assert "1 rows of store stay" in result.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "told"), [("POLICY", None), ("NO_POLICY", "is no CheckpointPolicy"), ("NONE", "NONE")]
 )
@@ -229,7 +216,6 @@ def test_a_policy_is_named_as_module_and_name(discreet, small_copy, tmp_path, na
         assert told in result.stderr
 
 
-@pytest.mark.slow
 def test_files_of_langgraph_dev_are_not_rewritten(discreet, tmp_path):
     (tmp_path / ".langgraph_api").mkdir()
     Path(tmp_path, ".langgraph_api", "store.pckl").write_bytes(b"\x80\x04N.")

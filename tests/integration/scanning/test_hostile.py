@@ -21,6 +21,8 @@ from discreet.scanning.messages import RUNNABLE_PICKLES
 from discreet.scanning.scrubbing.rewriting import Place, Rewriter
 from discreet.scanning.texts import Texts
 
+pytestmark = pytest.mark.slow
+
 THREADS = 13
 NAMES = tuple(hostile_blobs(Path("ran")))
 MOST_MEMORY = 1_500 * 1024
@@ -38,7 +40,6 @@ def hostile(make_database, tmp_path_factory):
         yield dsn, entries, rows, marker
 
 
-@pytest.mark.slow
 def test_a_scan_finds_the_rest_and_runs_nothing(hostile):
     dsn, entries, rows, marker = hostile
     redactor = RecordingRedactor()
@@ -57,7 +58,6 @@ def test_a_scan_finds_the_rest_and_runs_nothing(hostile):
     assert not any(row.row in report.model_dump_json() for row in rows)
 
 
-@pytest.mark.slow
 def test_a_scrub_cleans_the_rest_and_runs_nothing(hostile):
     dsn, entries, rows, marker = hostile
     report = scrub(dsn, every=True)
@@ -68,7 +68,6 @@ def test_a_scrub_cleans_the_rest_and_runs_nothing(hostile):
     assert asyncio.run(failures(dsn, threads_of(entries))) == {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_hostile_value_has_one_line_at_most(name, tmp_path):
     marker = tmp_path / "ran"

@@ -11,6 +11,8 @@ from kit.places import rows
 from testkit.scanning import failures, left_in, scan, scrub, threads_of
 from testkit.scripts import ScriptProcess
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import sys, time
 from discreet.cli import main
@@ -69,7 +71,6 @@ def counted(report):
     return tables, report["usage"], report["errors"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("saves", [1, 3, 9])
 def test_a_scan_that_was_killed_goes_on(command, small, tmp_path, saves):
     dsn, _ = small
@@ -93,7 +94,6 @@ def test_a_scan_that_was_killed_goes_on(command, small, tmp_path, saves):
     assert progress_of(tmp_path, "scan") == []
 
 
-@pytest.mark.slow
 def test_a_scan_that_was_killed_may_begin_anew(command, small, tmp_path):
     dsn, _ = small
     with command(0.02, "scan", dsn, "--json") as process:
@@ -109,7 +109,6 @@ def test_a_scan_that_was_killed_may_begin_anew(command, small, tmp_path):
         assert counted(finished(process)) == counted(again)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("go_on", [["--resume"], []], ids=["resumed", "again"])
 @pytest.mark.parametrize("options", [[], ["--prune"]], ids=["kept", "pruned"])
 async def test_a_scrub_that_was_killed_comes_to_the_same(command, small_copy, tmp_path, go_on, options):

@@ -19,6 +19,8 @@ from discreet.scanning import open_database
 from discreet.scanning.messages import ARTIFACTS, REASONING, RESPONSE_METADATA, RUNNABLE_PICKLES
 from discreet.scanning.scrubbing import advice
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def scrubbed(small, make_database, apart):
@@ -41,7 +43,6 @@ def told(report):
     return report.model_dump(exclude={"dry_run", "started_at", "finished_at"})
 
 
-@pytest.mark.slow
 def test_a_dry_run_tells_what_the_real_one_does(scrubbed):
     _, entries, would, report = scrubbed
     assert told(would) == told(report)
@@ -51,7 +52,6 @@ def test_a_dry_run_tells_what_the_real_one_does(scrubbed):
     assert sum(table.refused + table.changed_meanwhile for table in report.tables) == 0
 
 
-@pytest.mark.slow
 @pytest.mark.dialect
 def test_no_value_is_left_in_rows(scrubbed):
     dsn, entries, _, _ = scrubbed
@@ -61,7 +61,6 @@ def test_no_value_is_left_in_rows(scrubbed):
     assert not {ARTIFACTS, REASONING, RESPONSE_METADATA, RUNNABLE_PICKLES} & set(report.kinds)
 
 
-@pytest.mark.slow
 def test_another_scrub_changes_nothing(scrubbed):
     dsn, _, _, _ = scrubbed
     before = snapshot(dsn)
@@ -69,7 +68,6 @@ def test_another_scrub_changes_nothing(scrubbed):
     assert snapshot(dsn) == before
 
 
-@pytest.mark.slow
 def test_the_log_has_digests_alone(scrubbed, apart):
     _, entries, _, report = scrubbed
     text = (apart / "changes.jsonl").read_text()
@@ -85,7 +83,6 @@ def test_the_log_has_digests_alone(scrubbed, apart):
     assert all(line["before"] != line["after"] for line in lines if line["what"] == "changed")
 
 
-@pytest.mark.slow
 @pytest.mark.dialect
 def test_no_value_is_left_in_files_when_the_advice_was_taken(scrubbed, apart):
     dsn, entries, _, report = scrubbed
@@ -106,7 +103,6 @@ def test_no_value_is_left_in_files_when_the_advice_was_taken(scrubbed, apart):
     assert searched.leaks.keys() == {"control"}
 
 
-@pytest.mark.slow
 @pytest.mark.dialect
 async def test_every_thread_lists_its_history_and_goes_on_with_the_stock_saver(scrubbed, make_database):
     dsn, entries, _, _ = scrubbed
@@ -120,7 +116,6 @@ async def test_every_thread_lists_its_history_and_goes_on_with_the_stock_saver(s
         assert await failures(copied, threads_of(entries)) == {}
 
 
-@pytest.mark.slow
 async def test_every_thread_goes_on_with_a_redacting_saver(scrubbed, make_database):
     dsn, entries, _, _ = scrubbed
     with make_database(template=psycopg.conninfo.conninfo_to_dict(dsn)["dbname"]) as copied:

@@ -18,6 +18,8 @@ from discreet.redaction import Redactor
 from discreet.scanning.databases import postgres
 from discreet.scanning.scrubbing import Scrubber, batches
 
+pytestmark = pytest.mark.slow
+
 THREADS = 4
 LEAST_TURNS, MOST_TURNS = 8, 60
 PAUSE = 0.03
@@ -58,7 +60,6 @@ async def talk(dsn, thread, is_over):
     return turns
 
 
-@pytest.mark.slow
 async def test_turns_go_on_while_a_database_is_scrubbed(small_copy):
     dsn, _ = small_copy
     is_over = asyncio.Event()
@@ -88,7 +89,6 @@ async def test_turns_go_on_while_a_database_is_scrubbed(small_copy):
     assert scan(dsn).types == {}
 
 
-@pytest.mark.slow
 def test_what_was_written_meanwhile_is_found_by_the_next_scan(small_copy):
     dsn, _ = small_copy
     database = postgres.PostgresDatabase(dsn, writes=True)
@@ -112,7 +112,6 @@ def test_what_was_written_meanwhile_is_found_by_the_next_scan(small_copy):
     assert scan(dsn).types == {}
 
 
-@pytest.mark.slow
 @pytest.mark.dialect
 def test_a_row_that_is_locked_is_waited_for_and_then_told(small_copy, monkeypatch):
     dsn, _ = small_copy

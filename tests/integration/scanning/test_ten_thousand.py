@@ -17,6 +17,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from testkit.planting.manifest import Harmless, Planted, Thread, read_manifest
 from testkit.scanning import RecordingRedactor, failures, leaks, left_in, missed, scan, threads_of, values_of
 
+pytestmark = pytest.mark.slow
+
 SUPPORT = Path(__file__).resolve().parents[2] / "support"
 THREADS, SEED = 10_000, 20
 GOING_ON = 300
@@ -53,7 +55,6 @@ def measured(tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.slow
 def test_ten_thousand_threads(empty_database, measured, tmp_path, record_property):
     manifest = tmp_path / "manifest.jsonl"
     planting = [sys.executable, "-m", "testkit.planting", empty_database, "--threads", str(THREADS)]
@@ -87,7 +88,6 @@ def test_ten_thousand_threads(empty_database, measured, tmp_path, record_propert
     assert asyncio.run(failures(empty_database, sample[1::2], ours=True)) == {}
 
 
-@pytest.mark.slow
 def test_large_values_take_bounded_memory(empty_database, measured):
     with PostgresSaver.from_conn_string(empty_database) as saver:
         saver.setup()

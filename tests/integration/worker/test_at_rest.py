@@ -15,6 +15,8 @@ from discreet.storage import open_storage
 from discreet.testing import InMemoryKeys, StubEmbeddings
 from discreet.worker import BatchProviders, Worker
 
+pytestmark = pytest.mark.slow
+
 MAIL = "minh" + "@" + "example.com"
 SAID = ("I keep two zanzibari parrots.", f"My cousin writes from {MAIL}.", "I work nights at a bakery.")
 
@@ -47,7 +49,6 @@ async def work(storage, settings, *, review, passes=4):
     return provider
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("review", [False, True])
 async def test_no_address_is_stored_or_sent(database, settings, review):
     async with open_storage(database, embeddings=StubEmbeddings(dims=256)) as storage:
@@ -57,7 +58,6 @@ async def test_no_address_is_stored_or_sent(database, settings, review):
     assert all(MAIL not in request.data for _, requests in provider.batches.values() for request in requests)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("review", [False, True])
 async def test_with_a_key_no_word_is_readable(database, settings, review):
     keys = InMemoryKeys()
@@ -74,7 +74,6 @@ async def test_with_a_key_no_word_is_readable(database, settings, review):
         ]
 
 
-@pytest.mark.slow
 async def test_a_lost_key_costs_the_turns_under_it_and_nothing_else(database, settings, rows_of):
     async with open_storage(database, embeddings=StubEmbeddings(dims=256), keys=InMemoryKeys()) as storage:
         await talk(storage, *SAID, thread="lost")

@@ -20,6 +20,8 @@ from discreet.state.records import MemoryFilters
 from discreet.testing import batch_server
 from discreet.worker import BatchProviders, Worker
 
+pytestmark = pytest.mark.slow
+
 CLIENTS = {"openai": OpenAIBatchProvider, "anthropic": AnthropicBatchProvider, "google": GoogleBatchProvider}
 FACTS = MemoryFilters(types=["user_fact"])
 PEOPLE = 8
@@ -79,13 +81,11 @@ async def check(worker, storage, server, said, later, *, lying=False):
     assert lying or not server.shelf.lying()
 
 
-@pytest.mark.slow
 async def test_everything_is_applied_once(worker, storage, server, said, later):
     await check(worker, storage, server, said, later)
     assert len(server.shelf.batches) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [
@@ -105,7 +105,6 @@ async def test_whatever_goes_wrong_everything_is_applied_once(worker, storage, s
     await check(worker, storage, server, said, later)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ["expired", "cancelled"])
 async def test_what_was_answered_before_the_end_was_paid_and_is_kept(worker, storage, server, said, later, *, end):
     server.script.ends, server.script.answered = end, 3
@@ -119,7 +118,6 @@ async def test_what_was_answered_before_the_end_was_paid_and_is_kept(worker, sto
     assert sorted(len(batch.prompts) for batch in server.shelf.batches) == [PEOPLE - 3, PEOPLE]
 
 
-@pytest.mark.slow
 async def test_results_that_break_off_are_completed_by_another_batch(worker, storage, server, said, later):
     server.script.truncated = 200
     await worker.once()
@@ -129,7 +127,6 @@ async def test_results_that_break_off_are_completed_by_another_batch(worker, sto
     await check(worker, storage, server, said, later)
 
 
-@pytest.mark.slow
 async def test_a_batch_that_vanished_is_handed_in_anew(worker, storage, server, said, later):
     server.script.polls = 50
     await worker.once()
@@ -139,7 +136,6 @@ async def test_a_batch_that_vanished_is_handed_in_anew(worker, storage, server, 
     assert {job.state for job in await storage.background.jobs.latest()} == {"vanished", "completed"}
 
 
-@pytest.mark.slow
 async def test_nobody_is_named_to_the_provider(worker, storage, server, said, later):
     await check(worker, storage, server, said, later)
     [batch] = server.shelf.batches

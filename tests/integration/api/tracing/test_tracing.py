@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("traced_turn.py")
 BATCHES = {
     "use_multipart_endpoint": True,
@@ -99,20 +101,17 @@ def traced(langsmith_server, planted):
 ON = {"LANGSMITH_TRACING": "true"}
 
 
-@pytest.mark.slow
 def test_without_us_every_planted_value_would_be_sent(traced, planted):
     _, _, found = traced("control", **ON)
     assert found == set(planted)
 
 
-@pytest.mark.slow
 def test_langsmiths_own_switches_leave_errors_tags_and_names(traced):
     hide = {f"LANGSMITH_HIDE_{what}": "true" for what in ("INPUTS", "OUTPUTS", "METADATA")}
     _, _, found = traced("control", **ON, **hide)
     assert {"failure", "tag", "run name"} <= found
 
 
-@pytest.mark.slow
 def test_hidden_traces_tell_what_ran_and_hold_no_planted_value(traced):
     sent, _, found = traced("hidden", **ON)
     assert found == set()
@@ -120,14 +119,12 @@ def test_hidden_traces_tell_what_ran_and_hold_no_planted_value(traced):
         assert told in sent
 
 
-@pytest.mark.slow
 def test_hidden_allows_tracing_and_does_not_turn_it_on(traced, planted):
     planted["header"] = ""
     sent, _, _ = traced("hidden", LANGSMITH_TRACING="false")
     assert sent == ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variables", [ON, {}])
 def test_off_sends_nothing_whatever_langsmiths_variables_say(traced, variables):
     sent, log, _ = traced("off", **variables)

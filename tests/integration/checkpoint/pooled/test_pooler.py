@@ -18,6 +18,8 @@ from testkit.scripts import ScriptProcess
 from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
 from discreet.encryption import Keyring, make_key
 
+pytestmark = pytest.mark.slow
+
 WORKER = Path(__file__).with_name("worker.py")
 THREADS = 5
 TURNS = 4
@@ -50,7 +52,6 @@ def texts(state: Any) -> list[str]:
 EXPECTED = [text for turn in range(TURNS) for text in (f"turn {turn}", f"answer to turn {turn}")]
 
 
-@pytest.mark.slow
 async def test_turns_of_an_async_saver_from_an_empty_database(pooled_database):
     keys = Keyring([make_key()])
     async with (
@@ -74,7 +75,6 @@ async def test_turns_of_an_async_saver_from_an_empty_database(pooled_database):
         assert [item async for item in one.alist(thread(0))] == []
 
 
-@pytest.mark.slow
 def test_turns_of_a_sync_saver_from_an_empty_database(pooled_database):
     keys = Keyring([make_key()])
     with (
@@ -100,7 +100,6 @@ def test_turns_of_a_sync_saver_from_an_empty_database(pooled_database):
         assert list(one.list(thread(0))) == []
 
 
-@pytest.mark.slow
 def test_two_processes_start_at_once_on_an_empty_database_and_share_its_threads(pooled_database):
     with ScriptProcess(WORKER, pooled_database) as one, ScriptProcess(WORKER, pooled_database) as other:
         for turn in range(TURNS):
@@ -124,7 +123,6 @@ async def prepared(saver: Any, connections: int = 6) -> set[int | None]:
     return set(await asyncio.gather(*(use() for _ in range(connections))))
 
 
-@pytest.mark.slow
 async def test_statements_are_prepared_on_direct_connections_only(pooled_database, empty_database, monkeypatch):
     async with RedactingSaver.from_conn_string(pooled_database) as saver:
         await saver.setup()
@@ -139,7 +137,6 @@ async def test_statements_are_prepared_on_direct_connections_only(pooled_databas
         assert await prepared(saver) == {0}
 
 
-@pytest.mark.slow
 async def test_nothing_of_a_session_is_left_to_other_clients(pooled_database):
     async with RedactingSaver.from_conn_string(pooled_database, keys=Keyring([make_key()])) as saver:
         await saver.setup()
@@ -153,7 +150,6 @@ async def test_nothing_of_a_session_is_left_to_other_clients(pooled_database):
             assert {name for (name,) in changed} <= {"application_name", "client_encoding", "DateStyle", "TimeZone"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("autocommit", [True, False])
 async def test_a_pool_that_was_made_without_our_options_works(pooled_database, autocommit):
     from psycopg_pool import AsyncConnectionPool

@@ -23,6 +23,8 @@ from discreet.redaction import Redactor
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 
+pytestmark = pytest.mark.slow
+
 USERS = 300
 COMMAND = "from discreet.cli import main; main()"
 COUNT = "SELECT count(*) FROM discreet.conversation_log"
@@ -150,7 +152,6 @@ def redacted(said):
     return {**said, "input": redact(said["input"]), "output": redact(said["output"])}
 
 
-@pytest.mark.slow
 async def test_the_whole_way(v1, database, redis_url, commands, tmp_path):
     random = Random(1)
     for user in range(USERS):
@@ -260,7 +261,6 @@ async def _reads_are_equal(v1, reader, *, ours):
             raise AssertionError(f"U{user} differs")
 
 
-@pytest.mark.slow
 async def test_a_team_that_cant_change_its_code_follows(v1, database, redis_url, commands):
     v1.say("U1", "zanzibarine", ago=9)
     with ScriptProcess(COMMAND, "migrate-history", "dual-write", redis_url, "--follow", "--json") as following:
@@ -276,7 +276,6 @@ async def test_a_team_that_cant_change_its_code_follows(v1, database, redis_url,
     assert "Equal" in await commands("validate")
 
 
-@pytest.mark.slow
 async def test_what_differs_is_told_with_what_mends_it_and_mended(v1, database, commands):
     said = v1.say("U1", "zanzibarine", ago=9)
     v1.redis.rpush(b"session:\xffzanzibarine:history", "x")
@@ -292,7 +291,6 @@ async def test_what_differs_is_told_with_what_mends_it_and_mended(v1, database, 
     assert told in await commands("switch")
 
 
-@pytest.mark.slow
 async def test_a_file_that_is_there_is_not_taken_for_bad_rows(v1, database, commands, tmp_path):
     v1.redis.rpush("session:U1:history", "zanzibarine")
     precious = tmp_path / "precious.txt"
@@ -302,7 +300,6 @@ async def test_a_file_that_is_there_is_not_taken_for_bad_rows(v1, database, comm
     assert query(database, COUNT) == [(0,)]
 
 
-@pytest.mark.slow
 async def test_commands_out_of_order_say_what_to_do(commands):
     for command in ("rollback", "finish", "switch --force"):
         done = await asyncio.to_thread(run_script, COMMAND, "migrate-history", *command.split())

@@ -12,6 +12,8 @@ from discreet.importing.history.validating import Validator
 from discreet.redaction import Redactor
 from discreet.rights.erasure import Erasures, Scope
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def repairer(history, writer):
@@ -47,7 +49,6 @@ def change(v1):
     return changed
 
 
-@pytest.mark.slow
 async def test_what_v1_has_otherwise_than_when_it_was_copied_is_v1s_again(change, copied, repairer, mismatches, log):
     rounds = copied["U1"]
     change(0, rounds[0], output="bob@example.org")
@@ -61,7 +62,6 @@ async def test_what_v1_has_otherwise_than_when_it_was_copied_is_v1s_again(change
     assert "<EMAIL>" in [row[2] for row in log.rows()]
 
 
-@pytest.mark.slow
 async def test_what_did_not_come_from_v1_is_kept(copied, repairer, mismatches, database, log):
     with psycopg.connect(database) as connection:
         connection.execute(
@@ -73,7 +73,6 @@ async def test_what_did_not_come_from_v1_is_kept(copied, repairer, mismatches, d
     assert await mismatches() == {"text": 1}
 
 
-@pytest.mark.slow
 async def test_what_its_user_had_erased_does_not_come_back(storage, copied, repairer, log):
     await Erasures(storage).erase("U1", Scope.everything())
     assert await repairer.repair() == {}

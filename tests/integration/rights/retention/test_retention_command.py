@@ -16,6 +16,8 @@ from discreet.storage import open_storage
 from discreet.storage.retention import KINDS
 from discreet.testing import StubEmbeddings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def command(database, monkeypatch):
@@ -47,7 +49,6 @@ def turns(database):
         return [request_id for (request_id,) in connection.execute("SELECT request_id FROM discreet.conversation_log")]
 
 
-@pytest.mark.slow
 def test_the_table_says_how_long_what_is_kept_and_who_says_so(command):
     rows = {row["kind"]: row for row in json.loads(command("retention", "show", "--json"))}
     assert list(rows) == [kind.name for kind in KINDS]
@@ -64,7 +65,6 @@ def test_the_table_says_how_long_what_is_kept_and_who_says_so(command):
     assert "40 days" in shown
 
 
-@pytest.mark.slow
 def test_a_dry_run_says_what_would_go_and_a_sweep_lets_it_go(command, database):
     told = json.loads(command("retention", "sweep", "--dry-run", "--json"))
     [due] = [row for row in told["kinds"] if row["rows"]]
@@ -81,7 +81,6 @@ def test_a_dry_run_says_what_would_go_and_a_sweep_lets_it_go(command, database):
     assert "Nothing is due." in command("retention", "sweep")
 
 
-@pytest.mark.slow
 @pytest.mark.dialect
 def test_a_worker_that_runs_once_sweeps_too(command, database):
     done = json.loads(command("worker", "--once", "--json"))

@@ -24,6 +24,8 @@ from discreet.storage.memories.search import arrange
 from discreet.storage.memories.spaces.spaces import register_space
 from discreet.testing import StubEmbeddings
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 500
 WORDS = [f"{a}{b}{c}{d}{e}" for a in "bdfgklmn" for b in "aeiou" for c in "prstvz" for d in "aeiou" for e in "dklmnz"]
 SHARES = 1 / (np.arange(len(WORDS)) + 20)
@@ -135,7 +137,6 @@ FILTERS = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.slow
 @pytest.mark.dialect
 @FILTERS
 @pytest.mark.parametrize("dims", [64, 1024])
@@ -146,7 +147,6 @@ async def test_the_same_is_found_as_without(database, dims, filters):
         assert await recall(storage, large_users, crowd, count=10, filters=filters) >= 0.95
 
 
-@pytest.mark.slow
 async def test_words_of_another_user_are_not_found(database):
     async with opened(database) as (storage, space, large_users):
         fill(database, space, "ann", 600)
@@ -168,7 +168,6 @@ async def plan_of(storage, crowd, filters):
 
 
 @FILTERS
-@pytest.mark.slow
 @pytest.mark.parametrize(("dims", "count"), [(128, 20_000), (1024, 6_000)])
 async def test_twenty_thousand_are_searched_by_both_indexes_with_the_same_result(database, dims, count, filters):
     async with opened(database, dims) as (storage, space, large_users):
@@ -181,7 +180,6 @@ async def test_twenty_thousand_are_searched_by_both_indexes_with_the_same_result
         assert await recall(storage, large_users, crowd, count=60, filters=filters) >= 0.95
 
 
-@pytest.mark.slow
 async def test_a_rare_word_is_found_wherever_its_vector_is(database):
     async with opened(database) as (storage, space, large_users):
         crowd = fill(database, space, "ann", LIMIT + 100)
@@ -196,7 +194,6 @@ async def test_a_rare_word_is_found_wherever_its_vector_is(database):
         assert rare.entry_id in await ids_found(storage, "ann", "zygomorphic", crowd.vectors[0], limit=50)
 
 
-@pytest.mark.slow
 @pytest.mark.dialect
 async def test_what_ends_later_is_found_and_what_has_ended_is_not(database):
     async with opened(database) as (storage, space, large_users):
@@ -212,7 +209,6 @@ async def test_what_ends_later_is_found_and_what_has_ended_is_not(database):
         assert [hit.record.entry_id for hit in hits] == [lasting]
 
 
-@pytest.mark.slow
 async def test_indexes_come_and_go_with_the_memories(database):
     async with opened(database) as (_, space, large_users):
         fill(database, space, "ann", 10)
@@ -229,7 +225,6 @@ async def test_indexes_come_and_go_with_the_memories(database):
         assert await with_memories(LIMIT // 2 - 1) == (0, False)
 
 
-@pytest.mark.slow
 @pytest.mark.direct("parameters in the DSN")
 async def test_a_killed_build_is_repeated(database):
     async with opened(database) as (_, space, large_users):
@@ -247,7 +242,6 @@ async def test_a_killed_build_is_repeated(database):
         assert indexes_of(database) == names
 
 
-@pytest.mark.slow
 async def test_many_processes_at_once_build_each_index_once(database):
     async with opened(database) as (storage, space, _):
         fill(database, space, "ann", LIMIT + 1)
@@ -256,7 +250,6 @@ async def test_many_processes_at_once_build_each_index_once(database):
         assert len(indexes_of(database)) == 2
 
 
-@pytest.mark.slow
 async def test_a_process_that_does_not_know_of_a_dropped_index_finds_the_same(database):
     async with opened(database) as (storage, space, large_users):
         crowd = fill(database, space, "ann", LIMIT + 1)
@@ -269,7 +262,6 @@ async def test_a_process_that_does_not_know_of_a_dropped_index_finds_the_same(da
             assert await ids_found(storage, "ann", query, vector) == before
 
 
-@pytest.mark.slow
 @pytest.mark.dialect
 async def test_a_newer_statement_of_a_conflict_goes_first(database):
     async with opened(database) as (storage, space, large_users):
@@ -286,7 +278,6 @@ async def test_a_newer_statement_of_a_conflict_goes_first(database):
             assert (await ids_found(storage, "ann", query, vector))[:2] == [newer, best]
 
 
-@pytest.mark.slow
 async def test_other_settings_of_the_index_scan_are_left_as_they_were(database):
     async with opened(database, pool_size=1) as (storage, space, large_users):
         crowd = fill(database, space, "ann", LIMIT + 1)

@@ -15,6 +15,8 @@ from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.testing import InMemoryKeys, StubEmbeddings
 
+pytestmark = pytest.mark.slow
+
 
 async def fill(dsn, keys=None):
     settings = Settings(reembed=False, large_user_memories=0)
@@ -28,7 +30,6 @@ def other_model(monkeypatch):
     monkeypatch.setattr(module, "embedding_provider", lambda settings: StubEmbeddings(1536))
 
 
-@pytest.mark.slow
 def test_it_embeds_all_rebuilds_the_index_and_sums_up(database, capsys):
     asyncio.run(fill(database))
     assert run_reembed(database, as_json=True, reindex=True) == 0
@@ -42,7 +43,6 @@ def test_it_embeds_all_rebuilds_the_index_and_sums_up(database, capsys):
     assert capsys.readouterr().out.startswith("0 memories embedded by stub:words:1536")
 
 
-@pytest.mark.slow
 def test_what_can_not_be_opened_is_left_and_told_by_the_exit_code(database, capsys):
     asyncio.run(fill(database, keys=InMemoryKeys()))
     assert run_reembed(database, as_json=True, reindex=False) == 1

@@ -19,6 +19,8 @@ from discreet.storage.short_term.redis_store import RedisShortTermStore
 from discreet.storage.vault.redis_vault import RedisTurnVault
 from discreet.testing import InMemoryKeys
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = [f"person-{number}" for number in range(24)]
 HANGS = 30.0
 """Seconds after which a call would never have come back; each is given up after 2.5, but machines are busy."""
@@ -78,7 +80,6 @@ async def rounds(store, person):
     return [said.request_id for said in await store.recent_rounds(person, "1", limit=100_000)]
 
 
-@pytest.mark.slow
 async def test_what_a_replica_has_is_there_when_it_takes_over_and_turns_go_on(cluster, store):
     vault = RedisTurnVault(cluster.url(), keys=InMemoryKeys())
     talk = Talk(store)
@@ -117,7 +118,6 @@ async def test_what_a_replica_has_is_there_when_it_takes_over_and_turns_go_on(cl
     await vault.close()
 
 
-@pytest.mark.slow
 async def test_when_a_server_and_its_replica_are_gone_the_others_go_on(cluster, store):
     talk = Talk(store)
     await talk.go_on(lambda: talk.number == 1)
@@ -141,7 +141,6 @@ async def without_short_term(store):
     return found
 
 
-@pytest.mark.slow
 async def test_a_cluster_that_is_gone_is_an_error_soon(cluster, store):
     await store.touch("ann", "1")
     for server in cluster.servers:
