@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from testkit.savers import opened_saver
+from testkit.savers import database_of, opened_saver
 
 from discreet.checkpoint import RedactingSaver
 from discreet.checkpoint.answers import is_answer
@@ -40,9 +40,7 @@ REFUSED = {
 
 @pytest.fixture(params=["memory", "redacting", "postgres", "redacting_postgres"])
 async def saver(request):
-    # LangGraph's own tables are not those that `discreet migrate` makes.
-    database = request.getfixturevalue("empty_database" if request.param == "postgres" else "database")
-    async with opened_saver(request.param, database) as saver:
+    async with opened_saver(request.param, database_of(request.param, request)) as saver:
         yield saver
 
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
-from testkit.savers import opened_saver
+from testkit.savers import database_of, opened_saver
 
 from discreet.graph import build_graph
 from discreet.providers.media import GivenSummarizer
@@ -39,9 +39,7 @@ class BrokenVault:
 
 @pytest.fixture(params=["memory", "postgres"])
 async def stock(request):
-    # LangGraph's own tables are not those that `discreet migrate` makes.
-    database = request.getfixturevalue("empty_database" if request.param == "postgres" else "database")
-    async with opened_saver(request.param, database) as saver:
+    async with opened_saver(request.param, database_of(request.param, request)) as saver:
         yield saver
 
 

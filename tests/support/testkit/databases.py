@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -57,7 +57,7 @@ def new_database(server_dsn: str, *, template: str) -> Iterator[str]:
     with psycopg.connect(server_dsn, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         yield urlsplit(server_dsn)._replace(path=f"/{name}").geturl()
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 class WorkerDatabase:
@@ -65,12 +65,13 @@ class WorkerDatabase:
 
     def __init__(self, server_dsn: str, template: str, prepare: Callable[[str], object] = lambda dsn: None) -> None:
         self._server_dsn, self._template, self._prepare = server_dsn, template, prepare
-        self._name = ""
+        self._open = ExitStack()
+        self._dsn = ""
 
     @contextmanager
     def lend(self) -> Iterator[str]:
         """Yield its DSN while it has the template's rows and no others; afterwards nobody is connected and it has so again."""
-        if not self._name:
+        if not self._dsn:
             self._make()
         try:
             yield self._dsn
@@ -80,16 +81,11 @@ class WorkerDatabase:
 
     def drop(self) -> None:
         """Drop it. The next one who asks gets a new one."""
-        if self._name:
-            with psycopg.connect(self._server_dsn, autocommit=True) as connection:
-                connection.execute(f"DROP DATABASE IF EXISTS {self._name} WITH (FORCE)")
-            self._name = ""
+        self._dsn = ""
+        self._open.close()
 
     def _make(self) -> None:
-        name = f"test_{uuid4().hex}"
-        with psycopg.connect(self._server_dsn, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {self._template}")
-        dsn = urlsplit(self._server_dsn)._replace(path=f"/{name}").geturl()
+        dsn = self._open.enter_context(new_database(self._server_dsn, template=self._template))
         self._prepare(dsn)
         with psycopg.connect(dsn, autocommit=True) as connection:
             self._schema = connection.execute(_SCHEMA).fetchone()
@@ -99,7 +95,7 @@ class WorkerDatabase:
             self._kept = {
                 table: _rows(connection, table) for table, holds in zip(self._tables, filled, strict=True) if holds
             }
-        self._name, self._dsn = name, dsn
+        self._dsn = dsn
 
     def _is_emptied(self) -> bool:
         """Take away what a test left; False if it changed the schema or the database's own settings, or wrote too much."""

@@ -6,11 +6,17 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from discreet.checkpoint import RedactingSaver
+
+
+def database_of(kind: str, request: pytest.FixtureRequest) -> str:
+    """Return a database for a saver: without tables for LangGraph's own, whose tables `discreet migrate` doesn't make."""
+    return str(request.getfixturevalue("empty_database" if kind == "postgres" else "database"))
 
 
 @asynccontextmanager
