@@ -11,6 +11,7 @@ import string
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -107,9 +108,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _mark_left_out_cases(items: list[pytest.Item]) -> None:
-    """Mark as slow what `fast_cases(n)` leaves out: it keeps the n cases that have the most values not had by those before."""
+    """Mark as slow what `fast_cases(n)` leaves out.
+
+    It keeps the n cases that have the most values not had by those before, of these what its file has had least: tests of a
+    port with two cases each meet all its implementations.
+    """
     limits: dict[str, int] = {}
     cases: dict[str, list[tuple[pytest.Item, set[tuple[str, int]]]]] = {}
+    uses: dict[str, Counter[tuple[str, int]]] = {}
     for item in items:
         mark = item.get_closest_marker("fast_cases")
         if mark is None or item.get_closest_marker("slow") is not None:
@@ -121,9 +127,11 @@ def _mark_left_out_cases(items: list[pytest.Item]) -> None:
         cases.setdefault(test, []).append((item, set(item.callspec.indices.items())))
     for test, left in cases.items():
         had: set[tuple[str, int]] = set()
+        used = uses.setdefault(test.partition("::")[0], Counter())
         for _ in range(min(limits[test], len(left))):
-            best = max(left, key=lambda case: len(case[1] - had))
+            best = max(left, key=lambda case: (len(case[1] - had), -sum(used[each] for each in case[1])))
             had |= best[1]
+            used.update(best[1])
             left.remove(best)
         for item, _ in left:
             item.add_marker("slow")

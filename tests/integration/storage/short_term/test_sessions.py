@@ -22,7 +22,7 @@ def said(request_id="request-1", **values):
     return Round(request_id=request_id, **{**given, **values})
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 async def test_a_session_is_active_for_five_minutes_after_the_last_touch(kept):
     store = kept.store
     assert await store.session_state("ann", "1") is None
@@ -36,7 +36,7 @@ async def test_a_session_is_active_for_five_minutes_after_the_last_touch(kept):
     assert await store.session_state("ann", "1") is None
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 async def test_rounds_come_back_as_they_were_said_oldest_first(store):
     rounds = [said(f"r-{n}", input_text=f"{n}?", is_emergency=n == 3) for n in range(9)]
     for each in rounds:
@@ -55,7 +55,7 @@ async def test_a_time_in_any_zone_is_the_same_moment(store):
     assert round_.said_at.tzinfo is not None
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("at", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)])
 async def test_a_time_at_the_end_of_the_calendar_comes_back(store, at):
     assert await store.append_round("ann", "1", said(said_at=at))
@@ -75,7 +75,7 @@ def test_a_time_that_could_not_be_read_again_is_refused(at):
         said(said_at=at)
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 async def test_a_round_is_added_once_however_often_it_comes(store):
     assert await store.append_round("ann", "1", said(input_text="first"))
     assert not await store.append_round("ann", "1", said(input_text="second"))
@@ -84,21 +84,21 @@ async def test_a_round_is_added_once_however_often_it_comes(store):
     assert await store.append_round("bob", "1", said())
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 async def test_of_sixteen_deliveries_of_one_round_at_once_one_is_added(store):
     added = await asyncio.gather(*(store.append_round("ann", "1", said()) for _ in range(16)))
     assert added.count(True) == 1
     assert len(await store.recent_rounds("ann", "1")) == 1
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 async def test_sixteen_rounds_at_once_are_all_kept(store):
     added = await asyncio.gather(*(store.append_round("ann", "1", said(f"r-{n}")) for n in range(16)))
     assert all(added)
     assert {r.request_id for r in await store.recent_rounds("ann", "1", limit=50)} == {f"r-{n}" for n in range(16)}
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 async def test_rounds_live_for_a_day_after_the_last_touch(kept):
     store = kept.store
     await store.append_round("ann", "1", said())
@@ -111,7 +111,7 @@ async def test_rounds_live_for_a_day_after_the_last_touch(kept):
     assert await store.recent_rounds("ann", "1") == []
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("begin", ["touch", "append"])
 async def test_a_session_that_begins_anew_has_none_of_the_old_rounds(kept, begin):
     store = kept.store
@@ -123,7 +123,7 @@ async def test_a_session_that_begins_anew_has_none_of_the_old_rounds(kept, begin
     assert [r.input_text for r in await store.recent_rounds("ann", "1")] == ["again"]
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 async def test_texts_are_redacted_on_the_way_in_and_keep_their_tags(kept):
     tagged = "<EMAIL:7K2QX3MD>"
     assert await kept.store.append_round(
@@ -135,14 +135,14 @@ async def test_texts_are_redacted_on_the_way_in_and_keep_their_tags(kept):
     assert search(kept.stored(), Words(mail=MAIL)).leaks == {}
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 async def test_characters_that_cannot_be_stored_cost_only_themselves(store):
     assert await store.append_round("ann", "1", said(input_text="a\0b", output_text="c\ud800d"))
     [round_] = await store.recent_rounds("ann", "1")
     assert (round_.input_text, round_.output_text) == ("ab", "c\ufffdd")
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 async def test_forgetting_a_session_leaves_the_others(store):
     for user_id, thread_id in [("ann", "1"), ("ann", "2"), ("bob", "1")]:
         for request_id in ("request-1", "request-2"):
@@ -154,7 +154,7 @@ async def test_forgetting_a_session_leaves_the_others(store):
     assert len(await store.recent_rounds("ann", "2")) == len(await store.recent_rounds("bob", "1")) == 2
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 @pytest.mark.dialect
 async def test_forgetting_a_user_leaves_other_users(kept):
     store = kept.store
@@ -173,7 +173,7 @@ async def test_forgetting_a_user_leaves_other_users(kept):
     assert await store.forget("bob") == 5
 
 
-@pytest.mark.fast_cases(2)
+@pytest.mark.fast_cases(3)
 async def test_what_expired_is_not_counted_when_it_is_forgotten(kept):
     await kept.store.append_round("ann", "1", said())
     await kept.store.claim(Work(kind="request", user_id="ann", ref="1"), lease=3.0)
