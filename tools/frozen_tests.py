@@ -7,6 +7,8 @@ docs/reference names: those of its `autoclass`, `autofunction`, `autodata` and `
 in, and `discreet.errors`, whose page shows its text. Files about the repository itself (its pages, examples, packaging)
 are left out: `--list` names each with the reason.
 
+Examples are drawn by one seed, so that each run has the same.
+
 The tests find the working tree around them, by links. Their conftest.py and support are those of the commit; what lies
 in tests/frozen is laid over them and may replace such files only. tests/frozen/allowed.toml names files that may fail:
 `"tests/unit/test_x.py" = "the decision that allows it"`. Exit code 1 if another file fails, or an allowed one passes.
@@ -243,7 +245,7 @@ def _pytest(tree: Path, files: Sequence[str], jobs: int, *, quiet: bool) -> str:
     scratch.chmod(0o755)
     environment = {**os.environ, "TMPDIR": str(scratch)}
     _check_product(environment, tree)
-    options = ["-v", "-rfE", "-p", "no:cacheprovider", "-n", str(jobs), "--dist", "loadfile"]
+    options = ["-v", "-rfE", "-p", "no:cacheprovider", "-n", str(jobs), "--dist", "loadfile", "--hypothesis-seed=0"]
     command = [sys.executable, "-m", "pytest", *options]
     output = []
     with subprocess.Popen(
