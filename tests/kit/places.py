@@ -24,9 +24,12 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'm') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
 ORDER BY 1, 2
 """
+BOOKKEEPING: Final = frozenset({"checkpoint_migrations", "migrations", "corpus"})
+"""Tables that have rows as soon as they are made: they are read, but are nothing that somebody stored."""
+LARGE_OBJECTS: Final = "SELECT lo_get(oid) FROM pg_largeobject_metadata"
 EMPTY_COPY: Final = 21
 """Bytes of a binary COPY without rows: signature, flags, length of the header, trailer (PostgreSQL: COPY, Binary Format)."""
-BYTEA: Final = re.compile(rb"\\\\x([0-9a-f]+)")
+BYTEA: Final = re.compile(rb"\\\\x((?:[0-9a-f]{2})+)")
 """How COPY writes bytes as text."""
 ESCAPED: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
 """A letter as JSON may write it."""
@@ -53,22 +56,28 @@ def rows(dsn: str, *, only: Iterable[str] | None = None, may_be_empty: bool = Fa
     """Yield the rows of each table of all schemas, and large objects: as bytes of their values, and as text.
 
     What is compressed on disk is found in the first; numbers, UUIDs and the like in the second. Of tables that
-    `only` names are read those alone; else all of it is in the server's files afterwards.
+    `only` names are read those alone; else all of it is in the server's files afterwards. What stands in the catalogues,
+    such as comments and the source of functions, is in the files alone.
 
     Raises:
-        NothingThereError: The database has no table, or no row.
+        NothingThereError: The database has no row that somebody stored, or no table that `only` names.
     """
     size = 0
     with psycopg.connect(dsn, autocommit=True) as connection:
         tables = connection.execute(TABLES).fetchall()
-        for schema, table in [*tables, ("pg_catalog", "pg_largeobject")]:
+        if missing := set(only or ()) - {table for _, table in tables}:
+            raise NothingThereError(f"no table {', '.join(sorted(missing))}")
+        for schema, table in tables:
             if only is None or table in only:
                 source = sql.SQL("COPY (SELECT * FROM {}) TO STDOUT").format(sql.Identifier(schema, table))
                 binary = _copied(connection, source + sql.SQL(" (FORMAT binary)"))
-                size += len(binary) - EMPTY_COPY
+                size += len(binary) - EMPTY_COPY if table not in BOOKKEEPING else 0
                 text = BYTEA.sub(lambda match: bytes.fromhex(match[1].decode()), _copied(connection, source))
                 yield f"table {table}", binary + b"\n" + text
         if only is None:
+            for (content,) in connection.execute(LARGE_OBJECTS).fetchall():
+                size += len(content)
+                yield "table pg_largeobject", content
             connection.execute("CHECKPOINT")
     if not size and not may_be_empty:
         raise NothingThereError(f"none of {len(tables)} tables has a row")
