@@ -1,4 +1,8 @@
-"""One migrated database a worker, emptied between its tests; it is made anew after a test that changed more than rows."""
+"""One migrated database a worker, emptied between its tests; it is made anew after a test that changed more than rows.
+
+What belongs to the whole server (roles and their settings, ALTER SYSTEM, replication slots) is not restored: a test takes it
+away itself. Nor are statistics of ANALYZE: a test of a plan has a database of its own (`own_database`).
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,19 @@ _CATALOGUES = (
     "pg_policy",
     "pg_index",
     "pg_attrdef",
+    "pg_rewrite",
+    "pg_type",
+    "pg_enum",
+    "pg_description",
+    "pg_default_acl",
+    "pg_cast",
+    "pg_operator",
+    "pg_collation",
+    "pg_ts_config",
+    "pg_publication",
+    "pg_event_trigger",
+    "pg_statistic_ext",
+    "pg_foreign_data_wrapper",
 )
 _SCHEMA = f"""
 SELECT array[{", ".join(f"(SELECT (count(*), max(xmin::text::bigint))::text FROM {each})" for each in _CATALOGUES)},
@@ -39,12 +56,11 @@ SELECT array[{", ".join(f"(SELECT (count(*), max(xmin::text::bigint))::text FROM
     (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_extension),
     (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_db_role_setting),
     (SELECT (count(*), max(xmin::text::bigint))::text FROM pg_largeobject_metadata),
-    (SELECT datacl::text FROM pg_database WHERE datname = current_database())]
+    (SELECT (datacl, datconnlimit)::text FROM pg_database WHERE datname = current_database()),
+    (SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = current_database())]
 """
 
-_RESTART_SEQUENCES = """
-SELECT setval(seqrelid, seqstart, false) FROM pg_sequence WHERE pg_sequence_last_value(seqrelid) IS NOT NULL
-"""
+_RESTART_SEQUENCES = "SELECT setval(seqrelid, seqstart, false) FROM pg_sequence"  # also those that are set, but unused
 
 MOST_BYTES = 100_000_000
 """A database that has grown over it is made anew: its dead rows would slow the tests after it."""
