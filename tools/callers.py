@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from typing import Any
 from mutant_trees import ROOT, Mutant, product_files
 from mutations import mutations_of, users_of
 from rooms import tests_of
-from scratch import scratch_folder
+from scratch import environment_for, scratch_folder
 
 MAP_FOLDER = ROOT / "build" / "mutants"
 MAP = MAP_FOLDER / "map.json"
@@ -38,7 +37,7 @@ def make_map(tests: Sequence[str], jobs: int) -> int:
             f"--called-functions={parts}",
             *tests,
         ]
-        code = subprocess.run(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)}, check=False).returncode
+        code = subprocess.run(command, cwd=ROOT, env=environment_for(folder), check=False).returncode
     found: dict[str, Any] = _kept() if tests else {}
     for part in sorted(parts.glob("*.json")):
         found |= json.loads(part.read_text(encoding="utf-8"))

@@ -20,10 +20,8 @@ import argparse
 import ast
 import io
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tarfile
@@ -33,7 +31,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
-from scratch import scratch_folder
+from scratch import environment_for, interrupt_when_ended, scratch_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMIT = "28894dd0"
@@ -76,7 +74,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=3, help="files that run at a time (default 3)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what was made is cleaned up
+    interrupt_when_ended()
     try:
         with scratch_folder() as folder:
             return _play(folder, options)
@@ -239,14 +237,18 @@ def read_allowed(path: Path, files: Sequence[str]) -> Mapping[str, str]:
 
 
 def _pytest(tree: Path, files: Sequence[str], jobs: int, *, quiet: bool) -> str:
-    """Run `files` and return what pytest said; unless `quiet` it is printed while it comes, but for tests that pass."""
+    """Run `files` and return what pytest said; unless `quiet` it is printed while it comes, but for tests that pass.
+
+    Raises:
+        FrozenError: Not all tests could be run, or none is named though some failed.
+    """
     scratch = tree.parent / "tmp"
     scratch.mkdir()
     scratch.chmod(0o755)
-    environment = {**os.environ, "TMPDIR": str(scratch)}
+    environment = environment_for(scratch)
     _check_product(environment, tree)
-    options = ["-v", "-rfE", "-p", "no:cacheprovider", "-n", str(jobs), "--dist", "loadfile", "--hypothesis-seed=0"]
-    command = [sys.executable, "-m", "pytest", *options]
+    options = ["-v", "-rfE", "-p", "no:cacheprovider", "-n", str(jobs), "--dist", "loadfile"]
+    command = [sys.executable, "-m", "pytest", *options, "--color=no", "--hypothesis-seed=0"]
     output = []
     with subprocess.Popen(
         [*command, *files], cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -260,7 +262,7 @@ def _pytest(tree: Path, files: Sequence[str], jobs: int, *, quiet: bool) -> str:
         except BaseException:  # stopped: so are the tests
             process.terminate()
             raise
-    if process.returncode not in TESTS_RAN:
+    if process.returncode not in TESTS_RAN or bool(process.returncode) != bool(FAILED.search("".join(output))):
         raise FrozenError(f"pytest ended with {process.returncode}:\n{''.join(output[-40:])}")
     return "".join(output)
 

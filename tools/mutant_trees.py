@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scratch import end_processes
+from scratch import end_processes, environment_for
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP_ROOMS = ("graph", "nodes", "state", "prompts")
@@ -107,7 +107,12 @@ class Tree:
                 target.chmod(0o755)
         asked = "import discreet, discreet.graph; print(discreet.__file__, discreet.graph.__file__)"
         found = subprocess.run(
-            [self._python, "-c", asked], cwd=self.root, capture_output=True, text=True, check=True
+            [self._python, "-c", asked],
+            cwd=self.root,
+            env=environment_for(self._tmp),
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.split()
         if not all(Path(each).is_relative_to(self.root) for each in found):
             raise MutantError(f"The copy in {self.root} has Discreet from {found}.")
@@ -138,11 +143,8 @@ class Tree:
             raise MutantError("Stopped.")
         self._tmp.mkdir()
         self._tmp.chmod(0o755)
-        environment = {
-            name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
-        }
-        environment |= {"TMPDIR": str(self._tmp), "VIRTUAL_ENV": str(self.root / ".venv")}
-        options = ["-x", "-q", "-rfE", "--tb=no", "-pno:cacheprovider", "-pno:xdist"]
+        environment = environment_for(self._tmp) | {"VIRTUAL_ENV": str(self.root / ".venv")}
+        options = ["-x", "-q", "-rfE", "--tb=no", "--color=no", "-pno:cacheprovider", "-pno:xdist"]
         command = [self._python, "-m", "pytest", *options, *tests]
         process = subprocess.Popen(
             command,

@@ -9,7 +9,7 @@ Each mutant is played in a copy of the working tree, with the tests that have to
 that call the function (by `--map`, kept in build/mutants; without it those of its room's folders), unit tests first, for at
 most `--budget` seconds. Before a kill counts, the test that noticed has to pass without the mutant; else it is UNSURE.
 
-Exit code 1 if a mutant survives (of random ones some do: with --random it is 0), 2 if one can't be played.
+Exit code 1 if a mutant survives (of random ones some do: with --random it is 0), 2 if one is UNSURE or can't be played.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import signal
 import sys
 import threading
 import time
@@ -32,7 +31,7 @@ from queue import SimpleQueue
 from callers import Choosing, make_map
 from mutant_trees import NOTHING_RAN, PASSED, ROOT, Mutant, MutantError, Tree, product_files, room_of
 from mutations import Mutation, compiles, mutations_of
-from scratch import scratch_folder
+from scratch import interrupt_when_ended, scratch_folder
 
 BY_HAND = Path(__file__).with_suffix(".toml")
 OWN_SECONDS = 240.0
@@ -55,7 +54,8 @@ def by_hand(table: Path, root: Path) -> list[Mutant]:
     """Read the mutants of a file.
 
     Raises:
-        MutantError: The words that one replaces don't stand in its file exactly once, or its tests are not there.
+        MutantError: The words that one replaces don't stand in its file exactly once, its tests are not there, or its
+            file is no Python with it.
     """
     mutants, wrong = [], []
     for row in tomllib.loads(table.read_text(encoding="utf-8"))["mutant"]:
@@ -67,7 +67,10 @@ def by_hand(table: Path, root: Path) -> list[Mutant]:
         if row["room"] != room_of(file):
             wrong.append(f"{name}: {file} is in the room {room_of(file)}, not in {row['room']}")
         start = source.find(taken)
-        mutants.append(Mutant(name, row["room"], file, start, start + len(taken), row["put"], tuple(row["tests"])))
+        mutant = Mutant(name, row["room"], file, start, start + len(taken), row["put"], tuple(row["tests"]))
+        if count == 1 and file.endswith(".py") and not compiles(mutant.applied(root)):
+            wrong.append(f"{name}: {file} is no Python with it")
+        mutants.append(mutant)
     names = [mutant.name for mutant in mutants]
     wrong += [f"{name}: two mutants have this name" for name in set(names) if names.count(name) > 1]
     if wrong:
@@ -80,8 +83,6 @@ def by_rule(count: int, draw: random.Random, rooms: Iterable[str], root: Path) -
     files = {path.relative_to(root).as_posix(): path.stat().st_size for path in product_files(root)}
     wanted = set(rooms)
     files = {file: size for file, size in files.items() if not wanted or room_of(file) in wanted}
-    if not files:
-        raise MutantError(f"There is no room called {' or '.join(sorted(wanted))}.")
     found: dict[str, list[Mutation]] = {}
     mutants: dict[str, Mutant] = {}
     for _ in range(100 * count):
@@ -108,17 +109,17 @@ class Baseline:
     """What tests do without any mutant, asked once each."""
 
     def __init__(self) -> None:
-        self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
-        self._seconds: dict[str, float | None] = {}
+        self._locks: dict[Sequence[str], threading.Lock] = defaultdict(threading.Lock)
+        self._seconds: dict[Sequence[str], float | None] = {}
 
-    def seconds(self, tree: Tree, test: str) -> float | None:
-        """Return how long a test or a file of them takes; None if it fails. `tree` is as it was copied."""
-        with self._locks[test]:
-            if test not in self._seconds:
+    def seconds(self, tree: Tree, tests: Sequence[str]) -> float | None:
+        """Return how long tests or files of them take; None if one fails. `tree` is as it was copied."""
+        with self._locks[tests]:
+            if tests not in self._seconds:
                 began = time.monotonic()
-                passes = tree.run([test], 2 * OWN_SECONDS)[0] == PASSED
-                self._seconds[test] = time.monotonic() - began if passes else None
-            return self._seconds[test]
+                passes = tree.run(tests, 2 * OWN_SECONDS)[0] == PASSED
+                self._seconds[tests] = time.monotonic() - began if passes else None
+            return self._seconds[tests]
 
 
 def play(mutant: Mutant, tree: Tree, baseline: Baseline, choosing: Choosing, budget: float) -> Outcome:
@@ -132,7 +133,7 @@ def play(mutant: Mutant, tree: Tree, baseline: Baseline, choosing: Choosing, bud
     with tree.with_mistake(mutant):
         if tests:
             code, by = tree.run(tests, OWN_SECONDS)
-        if code == PASSED:
+        if code in (PASSED, NOTHING_RAN):
             own, tests = tests, tuple(test for test in choosing.files(mutant) if test not in mutant.tests)
             if tests:
                 code, by = tree.run(tests, budget)
@@ -147,15 +148,19 @@ def play(mutant: Mutant, tree: Tree, baseline: Baseline, choosing: Choosing, bud
 
 def _confirmed(code: int | None, by: str, tests: Sequence[str], tree: Tree, baseline: Baseline) -> tuple[str, str]:
     """Return the result where tests failed or, with None as the `code`, took too long, and what tells so."""
-    test = by.partition("[")[0]  # with all its parameters: their ids may be shortened
-    if not (tree.root / test.partition("::")[0]).is_file():  # after a timeout, or where no module could be imported
-        test = tests[0]
-    seconds = baseline.seconds(tree, test)
+    file = by.partition("::")[0]
+    if code is None or not (tree.root / file).is_file():  # a timeout, or no module could be imported
+        asked = tuple(tests)
+    elif "[" in by and not by.endswith("]"):  # an id that was cut off
+        asked = (file,)
+    else:
+        asked = (by,)  # the same case: `fast_cases` may choose others of its test where it runs alone
+    seconds = baseline.seconds(tree, asked)
     if seconds is None:
-        return "UNSURE", f"{test} fails without it: {by}"
+        return "UNSURE", f"{' '.join(asked)} fails without it: {by}"
     if code is not None:
         return "killed", by
-    says = f"timeout of {OWN_SECONDS:.0f} s: {test}, {seconds:.0f} s without it"
+    says = f"timeout of {OWN_SECONDS:.0f} s: {' '.join(asked)}, {seconds:.0f} s without it"
     return ("UNSURE" if seconds > OWN_SECONDS / 2 else "killed"), says
 
 
@@ -196,17 +201,30 @@ def rates(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
 def chosen(options: argparse.Namespace) -> list[Mutant]:
     """Return the mutants that the command line asks for."""
     rooms = {room.rstrip("/").rpartition("/")[2] for room in options.only}
+    known = {room_of(path.relative_to(ROOT).as_posix()) for path in product_files(ROOT)}
+    if unknown := rooms - known:
+        raise MutantError(f"There is no room {', '.join(sorted(unknown))}. Rooms: {', '.join(sorted(known))}")
     draw = random.Random(options.seed)  # noqa: S311 - a sample, which a seed repeats
     if options.random:
         return by_rule(options.random, draw, rooms, ROOT)
+    made = by_hand(BY_HAND, ROOT)
+    if unknown := set(options.name) - {mutant.name for mutant in made}:
+        raise MutantError(f"There is no mutant {', '.join(sorted(unknown))}: `--list` prints those there are.")
     mutants = [
         mutant
-        for mutant in by_hand(BY_HAND, ROOT)
+        for mutant in made
         if (not rooms or mutant.room in rooms) and (not options.name or mutant.name in options.name)
     ]
     if not mutants:
-        raise MutantError("No mutant fits.")
+        raise MutantError(f"{BY_HAND.name} has no mutant of {', '.join(options.only)}: `--random N` makes some.")
     return draw.sample(mutants, min(options.sample, len(mutants))) if options.sample else mutants
+
+
+def _positive(given: str) -> int:
+    number = int(given)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{given} is less than 1")
+    return number
 
 
 def main() -> int:
@@ -217,10 +235,10 @@ def main() -> int:
     )
     parser.add_argument("--name", action="append", default=[], help="one of mutants.toml; may be repeated")
     parser.add_argument("--list", action="store_true", help="print the mutants, play none")
-    parser.add_argument("--sample", type=int, metavar="N", help="of those of mutants.toml so many")
-    parser.add_argument("--random", type=int, metavar="N", help="so many made by rule instead")
+    parser.add_argument("--sample", type=_positive, metavar="N", help="of those of mutants.toml so many")
+    parser.add_argument("--random", type=_positive, metavar="N", help="so many made by rule instead")
     parser.add_argument("--seed", type=int, default=0, help="draws samples and random ones (default 0)")
-    parser.add_argument("--jobs", type=int, default=2, help="mutants played at a time (default 2)")
+    parser.add_argument("--jobs", type=_positive, default=2, help="mutants played at a time (default 2)")
     parser.add_argument(
         "--budget", type=float, default=BUDGET_SECONDS, help="seconds a mutant beyond its own tests (default 120)"
     )
@@ -232,7 +250,9 @@ def main() -> int:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object a line and mutant")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what was made is cleaned up
+    if options.random and (options.name or options.sample):
+        parser.error("--random makes mutants of its own: --name and --sample are for those of mutants.toml.")
+    interrupt_when_ended()
     if options.map is not None:
         return make_map(options.map, options.jobs)
     try:

@@ -15,10 +15,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TOP_ROOMS = ("graph", "nodes", "state", "prompts")
 SUITES = ("unit", "integration")
+SUITE_FOLDERS = tuple(f"tests/{suite}/" for suite in (*SUITES, "end_to_end", "in_the_wild", "migration"))
 
 BESIDE = {
-    "background_loop.py": ["tests/integration/storage/test_blocking_callers.py"],
-    "cli": ["tests/integration/test_doctor.py", "tests/integration/test_settings_command.py"],
+    "background_loop.py": ["tests/unit/background", "tests/integration/storage/test_blocking_callers.py"],
+    "cli": [
+        "tests/integration/test_audit_command.py",
+        "tests/integration/test_doctor.py",
+        "tests/integration/test_extract_command.py",
+        "tests/integration/test_migrate_command.py",
+        "tests/integration/test_settings_command.py",
+    ],
     "errors.py": ["tests/unit/api", "tests/unit/cli"],
     "leases.py": ["tests/integration/storage/users"],
     "lazy_names.py": ["tests/unit/test_imports.py"],
@@ -33,10 +40,12 @@ BESIDE = {
     "rights": ["tests/integration/exporting"],
     "row_security.py": ["tests/integration/storage/database"],
     "spans.py": ["tests/integration/monitoring"],
-    "storage": ["tests/migration"],
+    "storage": ["tests/migration", "tests/integration/embedded"],
 }
 """Tests of a room that don't have its name."""
 ALWAYS = ["tests/unit/test_imports.py"]
+FOR_ALL = {"tests/kit": ["tests/integration/test_kit.py"], "tools": ["tests/unit/tools"]}
+"""Tests of folders that are no rooms."""
 
 
 def tests_of(room: str) -> list[str]:
@@ -63,31 +72,44 @@ def room_of(path: str) -> str | None:
 
 def changed_since(commit: str) -> list[str]:
     """Return the files that differ from a commit's, new ones too."""
-    return [*_git("diff", "--name-only", commit), *_git("ls-files", "--others", "--exclude-standard")]
+    changed = _git("diff", "--name-only", "--no-renames", "-z", commit)
+    return [*changed, *_git("ls-files", "--others", "--exclude-standard", "-z")]
 
 
 def tests_of_changes(paths: list[str]) -> list[str]:
-    """Return the tests of the rooms that files are in, and test files among them."""
+    """Return the tests of the rooms that files are in, test files among them, and all of a folder whose other files changed."""
     found = list(ALWAYS)
     for path in paths:
         if (room := room_of(path)) is not None:
             found += tests_of(room)
-        elif path.startswith("tests/") and Path(path).name.startswith("test_") and (ROOT / path).exists():
-            found.append(path)
+        elif top := next((each for each in FOR_ALL if path.startswith(f"{each}/")), None):
+            found += FOR_ALL[top]
+        elif path.startswith(SUITE_FOLDERS):
+            found.append(path if _is_test(path) else _folder_with_tests(path))
     folders = tuple(f"{each}/" for each in found if not each.endswith(".py"))
     return [each for each in dict.fromkeys(found) if not each.startswith(folders)]
+
+
+def _is_test(path: str) -> bool:
+    return Path(path).match("test_*.py") and (ROOT / path).exists()
+
+
+def _folder_with_tests(path: str) -> str:
+    """Return the innermost folder around a file that is still there."""
+    return next(str(folder) for folder in Path(path).parents if (ROOT / folder).is_dir())
 
 
 def _start_of_branch() -> str:
     for main in ("origin/main", "main"):
         with suppress(subprocess.CalledProcessError):
-            return _git("merge-base", "HEAD", main)[0]
-    return "HEAD"
+            return _git("merge-base", "HEAD", main)[0].strip()
+    sys.exit("There is no branch main to compare with. Name a commit: python tools/rooms.py --changed COMMIT")
 
 
 def _git(*arguments: str) -> list[str]:
-    """Return the lines that git prints."""
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    """Return what git prints, parted at its zeros."""
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.rstrip("\0").split("\0") if done.stdout else []
 
 
 def main() -> int:
@@ -99,7 +121,10 @@ def main() -> int:
     if not given.rooms and given.changed is None:
         return 0  # pytest's own choice: all
     if given.changed is not None:
-        print("\n".join(tests_of_changes(changed_since(given.changed or _start_of_branch()))))
+        changed = changed_since(given.changed or _start_of_branch())
+        print("\n".join(tests_of_changes(changed)))
+        if shared := [path for path in changed if path.startswith(("tests/support/", "tests/conftest.py"))]:
+            print(f"All tests use {shared[0]}: run `make test` as well.", file=sys.stderr)
         return 0
     found = list[str]()
     for room in given.rooms:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ import psutil
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of random name is made in it
 ROOM = 6_000_000_000
 """Bytes that have to be free in memory: a run of all tests needs some four gigabytes."""
+NOT_OURS = ("FORCE_COLOR", "PY_COLORS", "PYTEST_ADDOPTS", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
+"""Variables that change what pytest runs, or how it says what failed."""
 PATIENCE = 10.0
 """Seconds that processes have to end by themselves: a test's PostgreSQL needs one or two."""
 
@@ -29,6 +32,17 @@ def scratch_folder() -> Iterator[Path]:
     finally:
         end_processes(folder)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def environment_for(folder: Path) -> dict[str, str]:
+    """Return the environment of a run of pytest that has `folder` for its files."""
+    return {name: value for name, value in os.environ.items() if name not in NOT_OURS} | {"TMPDIR": str(folder)}
+
+
+def interrupt_when_ended() -> None:
+    """Have this process clean up where it is ended, or its terminal closed, as where Ctrl-C is pressed."""
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
 
 
 def _in_memory() -> Path | None:
