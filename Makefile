@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reor
 define IN_SCRATCH
 @scratch=$$(mktemp -d -p /dev/shm discreet-tests.XXXXXX 2>/dev/null) || scratch=; \
 if [ -n "$$scratch" ]; then \
-	trap 'rm -rf "$$scratch"' EXIT; chmod 755 "$$scratch"; cp /bin/true "$$scratch/runs"; \
+	trap 'rm -rf "$$scratch"' EXIT; trap 'exit 130' INT TERM HUP; chmod 755 "$$scratch"; cp /bin/true "$$scratch/runs"; \
 	if "$$scratch/runs" 2>/dev/null && [ "$$(df -Pk /dev/shm | awk 'NR == 2 {print $$4}')" -gt 6000000 ]; then \
 		export TMPDIR="$$scratch"; \
 	fi; \
