@@ -145,6 +145,7 @@ def test_a_page_tells_a_fact_in_one_thread_and_is_answered_in_another(reader):
 
 def test_a_setting_changed_on_the_admin_page_holds_on_the_server(reader, dev_server, admin_token):
     reader.sign_in(admin_token)
+    reader.open("/settings")
     reader.type("set.memory_retrieve_limit", "7")
     reader.press("Save the settings")
     assert "The settings are saved." in reader.words

@@ -60,6 +60,7 @@ def test_no_transcript_no_private_value_and_no_tool_result_is_in_a_table_or_was_
     checks.none_of(checks.leaked(played, {**texts, "output": played.output}))
 
 
+@pytest.mark.parametrize("played", ["server"], indirect=True)
 def test_no_transcript_no_private_value_and_no_tool_result_is_in_the_servers_own_files(played):
     paths = [path for path in played.folder.rglob("*") if ".langgraph_api" in path.parts]
     checks.none_of(checks.leaked(played, {path: text_of(data) for path, data in files(played.folder, paths)}))

@@ -44,7 +44,7 @@ LEFT_NOWHERE = {
     ),
     "streamed live, and kept for streams that can be resumed alone": ("stream writer of *", "custom event of *"),
     "not in tracebacks as the server writes them": ("cause of an exception of *", "local of a frame of *"),
-    "taken out by the template itself": ("tool result of template",),
+    "taken out by the template itself": ("tool result of template", "tool result of tokens"),
     "only in the row of a run or a cron, or in a failed request": ("identity, *",),
     "of a trace, and not taken by itself": ("baggage tags of headers",),
     "not logged by the server": ("query of ok of addresses", "query of docs of addresses"),

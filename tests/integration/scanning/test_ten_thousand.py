@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import subprocess
 import sys
@@ -59,7 +60,12 @@ def test_ten_thousand_threads(empty_database, measured, tmp_path, record_propert
     manifest = tmp_path / "manifest.jsonl"
     planting = [sys.executable, "-m", "testkit.planting", empty_database, "--threads", str(THREADS)]
     planting += ["--seed", str(SEED), "--manifest", str(manifest), "--processes", "2"]
-    subprocess.run(planting, env={"PYTHONPATH": str(SUPPORT), "PATH": "/usr/bin:/bin"}, check=True, cwd=tmp_path)
+    subprocess.run(
+        planting,
+        env={"PYTHONPATH": f"{SUPPORT}{os.pathsep}{SUPPORT.parent}", "PATH": "/usr/bin:/bin"},
+        check=True,
+        cwd=tmp_path,
+    )
     entries = [KINDS[line["kind"]](**line) for line in read_manifest(manifest)]
     report, peak = measured("scan", empty_database, "--json")
     assert peak < 600 * MEGABYTE
