@@ -111,6 +111,7 @@ def test_demo_removes_nothing_but_its_own(discreet, tmp_path):
     assert (tmp_path / "demo" / "thesis.txt").read_text() == "years of work"
 
 
+@pytest.mark.slow
 def test_chat_remembers_across_conversations(discreet):
     result = discreet("chat", "--user", "ann", stdin="I keep two African Grey parrots.\n/new\nWhich birds do I have?\n")
     assert result.returncode == 0, result.stderr

@@ -47,7 +47,8 @@ async def test_all_that_listen_are_told_though_one_fails(caplog):
     listeners = [Listener(), Broken(), Slow()]
     await tell(ERASED)
     assert [len(each.heard) for each in listeners] == [1, 0, 1]
-    assert [record.getMessage() for record in caplog.records] == ["erasure.not_heard cause=RuntimeError"]
+    said = [record.getMessage() for record in caplog.records]  # storages of other tests in this process may listen, too
+    assert said.count("erasure.not_heard cause=RuntimeError") == 1
 
 
 async def test_what_is_gone_is_not_told():

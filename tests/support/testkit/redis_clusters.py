@@ -15,6 +15,9 @@ from testkit.redis_servers import DEPLOY, TESTER, RedisServer, Users, redis_serv
 
 SLOTS = 16_384
 
+ON_CLUSTER = pytest.param("redis_cluster", marks=pytest.mark.slow)
+"""The parameter of a fixture or test that runs on a cluster: its servers start for two seconds in each file."""
+
 
 @dataclass
 class Cluster:

@@ -50,7 +50,7 @@ def said(values):
     return [message.text for message in values["messages"] if message.type == "human"]
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 async def test_a_killed_turn_runs_again_and_answers(rows, shop, killed):
     talk = rows.talk(getattr(shop, killed))
     assert (await talk.state()).next
@@ -104,7 +104,7 @@ def test_a_killed_turn_shows_the_users_text_once(database, shop, killed):
     assert search(places.rows(database), shop.planted).leaks == {}
 
 
-@pytest.mark.fast_cases(1)
+@pytest.mark.slow
 async def test_two_processes_take_turns(rows, shop, database):
     with ExitStack() as stack:
         processes = [stack.enter_context(worker(database, "loop", "async")) for _ in range(2)]

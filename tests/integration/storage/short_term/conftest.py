@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 from kit.places import Places, log, redis_keys, rows
-from testkit.redis_clusters import RedisPlace, redis_place
+from testkit.redis_clusters import ON_CLUSTER, RedisPlace, redis_place
 
 from discreet.ports import ShortTermStore
 from discreet.redaction import Redactor
@@ -107,7 +107,7 @@ async def in_redis(place: Place, keys: InMemoryKeys | None) -> AsyncIterator[Kep
 STORES = {"memory": in_memory, "postgres": in_postgres, "redis": in_redis, "redis_cluster": in_redis}
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=["memory", "postgres", "redis", ON_CLUSTER])
 def place(request: pytest.FixtureRequest) -> Place:
     """Return a place for each of the stores in turn, empty. A test for some of them names them by indirect parameters."""
     dsn = "" if request.param == "memory" else request.getfixturevalue("database")

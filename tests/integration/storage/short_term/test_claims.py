@@ -7,12 +7,13 @@ import json
 
 import pytest
 from kit.search import Words, search
+from testkit.redis_clusters import ON_CLUSTER
 from testkit.scripts import ScriptProcess
 
 from discreet.ports import Done, Running, Started, Work
 
 AUDIO = Work(kind="audio", user_id="ann", ref="a" * 32)
-SERVERS = ["postgres", "redis", "redis_cluster"]
+SERVERS = ["postgres", "redis", ON_CLUSTER]
 LEASE, KEEP = 180.0, 86_400.0
 SLACK = 20.0
 """Seconds that a busy machine may take between two calls, since servers have clocks that go on."""

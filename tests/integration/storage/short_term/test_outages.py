@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 import redis
+from testkit.redis_clusters import ON_CLUSTER
 
 from discreet.errors import ConfigurationError, MissingDependencyError, ShortTermError
 from discreet.ports import Round, Work
@@ -192,7 +193,7 @@ async def test_histories_have_the_names_of_version_1(redis_url):
     }
 
 
-@pytest.mark.parametrize("place", ["postgres", "redis", "redis_cluster"], indirect=True)
+@pytest.mark.parametrize("place", ["postgres", "redis", ON_CLUSTER], indirect=True)
 async def test_nothing_is_stored_when_the_redactor_fails(place):
     settings = Settings(redis_url=place.url or None)
     opened = open_storage(place.dsn, settings=settings, embeddings=StubEmbeddings(dims=16), redactor=Broken())

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 from kit.search import Words, search
+from testkit.redis_clusters import ON_CLUSTER
 
 from discreet.errors import ShortTermError
 from discreet.ports import Done, Round, Work
 
-pytestmark = pytest.mark.parametrize("place", ["postgres", "redis", "redis_cluster"], indirect=True)
+pytestmark = pytest.mark.parametrize("place", ["postgres", "redis", ON_CLUSTER], indirect=True)
 
 AUDIO = Work(kind="audio", user_id="ann", ref="a" * 32)
 

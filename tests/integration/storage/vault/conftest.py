@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 from kit.places import Places, redis_keys, rows
-from testkit.redis_clusters import RedisPlace, redis_place
+from testkit.redis_clusters import ON_CLUSTER, RedisPlace, redis_place
 
 from discreet.ports import TurnVault
 from discreet.redaction import InMemoryTurnVault
@@ -22,7 +22,7 @@ MOVE = """
 UPDATE discreet.vault_turn SET expires_at = (expires_at AT TIME ZONE 'UTC' - make_interval(secs => %s)) AT TIME ZONE 'UTC'
 """
 """By functions that a cluster lets an UPDATE use: they depend on nothing but what they are given."""
-SHARED = ["postgres", "redis", "redis_cluster"]
+SHARED = ["postgres", "redis", ON_CLUSTER]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ async def in_redis(place: Place, **bounds: int) -> AsyncIterator[Kept]:
 VAULTS = {"memory": in_memory, "postgres": in_postgres, "redis": in_redis, "redis_cluster": in_redis}
 
 
-@pytest.fixture(params=VAULTS)
+@pytest.fixture(params=["memory", "postgres", "redis", ON_CLUSTER])
 def place(request: pytest.FixtureRequest) -> Place:
     """Return a place for each of the vaults in turn, empty. A test for some of them names them by indirect parameters."""
     dsn = request.getfixturevalue("database") if request.param == "postgres" else ""

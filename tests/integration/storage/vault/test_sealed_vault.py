@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from kit.places import files, folder_of
 from kit.search import Words, search
+from testkit.redis_clusters import ON_CLUSTER
 
 from discreet.errors import ConfigurationError, StorageError, StorageUnavailableError
 from discreet.metrics import vault_failures
@@ -20,7 +21,7 @@ from discreet.storage.vault.postgres_vault import PostgresTurnVault
 from discreet.storage.vault.redis_vault import RedisTurnVault
 from discreet.testing import InMemoryKeys
 
-shared = pytest.mark.parametrize("place", ["postgres", "redis", "redis_cluster"], indirect=True)
+shared = pytest.mark.parametrize("place", ["postgres", "redis", ON_CLUSTER], indirect=True)
 MARK = "<EMAIL:7K2QX3MD>"
 
 
@@ -110,7 +111,7 @@ async def test_what_is_added_at_once_is_one_transaction(place, kept):
         assert len(connection.execute(query).fetchall()) == 1
 
 
-@pytest.mark.parametrize("place", ["redis", "redis_cluster"], indirect=True)
+@pytest.mark.parametrize("place", ["redis", ON_CLUSTER], indirect=True)
 async def test_redis_forgets_a_turn_by_itself(place, kept):
     await kept.vault.ahold("1", {MARK: "ann"})
     with place.redis.tester() as client:
