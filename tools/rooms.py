@@ -44,7 +44,7 @@ BESIDE = {
 }
 """Tests of a room that don't have its name."""
 ALWAYS = ["tests/unit/test_imports.py"]
-FOR_ALL = {"tests/kit": ["tests/integration/test_kit.py"], "tools": ["tests/unit/tools"]}
+TESTS_OF_FOLDERS = {"tests/kit": ["tests/integration/test_kit.py"], "tools": ["tests/unit/tools"]}
 """Tests of folders that are no rooms."""
 
 
@@ -70,10 +70,10 @@ def room_of(path: str) -> str | None:
     return parts[2] if parts[:2] == ("src", "discreet") else None
 
 
-def changed_since(commit: str) -> list[str]:
+def changed_since(commit: str, root: Path = ROOT) -> list[str]:
     """Return the files that differ from a commit's, new ones too."""
-    changed = _git("diff", "--name-only", "--no-renames", "-z", commit)
-    return [*changed, *_git("ls-files", "--others", "--exclude-standard", "-z")]
+    changed = _git("diff", "--name-only", "--no-renames", "-z", commit, root=root)
+    return [*changed, *_git("ls-files", "--others", "--exclude-standard", "-z", root=root)]
 
 
 def tests_of_changes(paths: list[str]) -> list[str]:
@@ -82,8 +82,8 @@ def tests_of_changes(paths: list[str]) -> list[str]:
     for path in paths:
         if (room := room_of(path)) is not None:
             found += tests_of(room)
-        elif top := next((each for each in FOR_ALL if path.startswith(f"{each}/")), None):
-            found += FOR_ALL[top]
+        elif top := next((each for each in TESTS_OF_FOLDERS if path.startswith(f"{each}/")), None):
+            found += TESTS_OF_FOLDERS[top]
         elif path.startswith(SUITE_FOLDERS):
             found.append(path if _is_test(path) else _folder_with_tests(path))
     folders = tuple(f"{each}/" for each in found if not each.endswith(".py"))
@@ -106,9 +106,9 @@ def _start_of_branch() -> str:
     sys.exit("There is no branch main to compare with. Name a commit: python tools/rooms.py --changed COMMIT")
 
 
-def _git(*arguments: str) -> list[str]:
+def _git(*arguments: str, root: Path = ROOT) -> list[str]:
     """Return what git prints, parted at its zeros."""
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
     return done.stdout.rstrip("\0").split("\0") if done.stdout else []
 
 
