@@ -19,10 +19,8 @@ def forms(text: str) -> Iterator[tuple[str, bytes]]:
     data = text.encode()
     yield "text", data
     yield "NFD", unicodedata.normalize("NFD", text).encode()
-    yield (
-        "UTF-16, little-endian",
-        text.encode("utf-16-le")[:-1],
-    )  # of Latin letters both byte orders have this in common
+    # Without the byte that Latin letters have at one end alone, so that both byte orders of these have one form.
+    yield "UTF-16, little-endian", text.encode("utf-16-le")[:-1]
     yield "UTF-16, big-endian", text.encode("utf-16-be")[1:]
     yield "hex", data.hex().encode()
     yield "hex in capitals", data.hex().upper().encode()
@@ -32,10 +30,7 @@ def forms(text: str) -> Iterator[tuple[str, bytes]]:
     yield "JSON", (in_json := json.dumps(text)[1:-1]).encode()
     yield "JSON in JSON", json.dumps(in_json)[1:-1].encode()
     yield "bytes as Python shows them", repr(data)[2:-1].encode()
-    yield (
-        "bytes as PostgreSQL escapes them",
-        "".join(chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}" for byte in data).encode(),
-    )
+    yield "bytes as PostgreSQL escapes them", _octal(data).encode()
     yield "escapes of a table's rows", data.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\t", b"\\t")
     yield "pickle of protocol 2", data.decode("latin-1").encode()  # where bytes are text
     yield "quoted", quote(text, safe="").encode()
@@ -52,6 +47,10 @@ def needles(text: str) -> dict[bytes, str]:
     for name, data in forms(text):
         found.setdefault(data, name)
     return found
+
+
+def _octal(data: bytes) -> str:
+    return "".join(chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}" for byte in data)
 
 
 def _base64(data: bytes, offset: int) -> bytes:
