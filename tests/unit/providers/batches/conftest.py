@@ -33,11 +33,11 @@ def server():
 
 @pytest.fixture
 async def open_provider(server):
-    """Return a function that opens a provider at the server, by its name."""
+    """Return a function that opens a provider at the server, by its name. It tries again for longer than its client takes to load."""
     opened = []
 
     def make(name, **options):
-        given = {"api_keys": ["key-1"], "base_url": server.base_urls[name], "retry_seconds": 2.0, **options}
+        given = {"api_keys": ["key-1"], "base_url": server.base_urls[name], "retry_seconds": 20.0, **options}
         opened.append(PROVIDERS[name](**given))
         return opened[-1]
 
