@@ -414,7 +414,8 @@ def load_settings() -> Settings:
         written = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
     except OSError:
         written = None
-    return _settings_of(frozenset(os.environ.items()), written)
+    known = _variables()
+    return _settings_of(frozenset(each for each in os.environ.items() if each[0].upper() in known), written)
 
 
 def use_data_folder(folder: Path) -> None:
@@ -430,7 +431,7 @@ def embedded_only(settings: Settings) -> Settings:
 
 @lru_cache(maxsize=1)
 def _settings_of(_environment: frozenset[tuple[str, str]], _file: tuple[int, ...] | None) -> Settings:
-    """Read what the arguments tell apart. It takes 15 ms, and many a part of a process asks."""
+    """Read what the arguments tell apart. It takes 15 ms, and many parts of a process ask."""
     try:
         return Settings()
     except ValidationError as error:
@@ -444,18 +445,23 @@ def _variable(location: str) -> str:
     return f"{prefix}{location}".upper() if location in Settings.model_fields else location.upper()
 
 
+@lru_cache(maxsize=1)
+def _variables() -> frozenset[str]:
+    """Return the environment variables of all settings, in capitals."""
+    prefix = str(Settings.model_config["env_prefix"])
+    return frozenset(
+        str(choice).upper()
+        for name, field in Settings.model_fields.items()
+        for choice in (
+            field.validation_alias.choices if isinstance(field.validation_alias, AliasChoices) else [f"{prefix}{name}"]
+        )
+    )
+
+
 def unknown_variables() -> dict[str, str | None]:
     """Return the names beginning with DISCREET_ in the environment and in `.env` that no setting has, with the nearest that one has."""
     prefix = str(Settings.model_config["env_prefix"])
-    known = {
-        str(choice)
-        for name, field in Settings.model_fields.items()
-        for choice in (
-            field.validation_alias.choices
-            if isinstance(field.validation_alias, AliasChoices)
-            else [f"{prefix}{name}".upper()]
-        )
-    }
+    known = _variables()
     said = {name.upper() for name in (*os.environ, *dotenv_values(".env"))}
     unknown = sorted(name for name in said - known if name.startswith(prefix))
     rests = {name.removeprefix(prefix): name for name in known}

@@ -53,6 +53,15 @@ def test_all_wrong_settings_are_named_at_once(monkeypatch):
     assert [name for name, _ in caught.value.problems] == ["DISCREET_POOL_SIZE", "DISCREET_FUSION"]
 
 
+@pytest.mark.parametrize("name", ["DISCREET_POOL_SIZE", "discreet_pool_size"])
+def test_settings_are_read_again_when_one_of_them_changes(monkeypatch, name):
+    before = load_settings()
+    monkeypatch.setenv("SOMEBODY_ELSES", "1")
+    assert load_settings() is before
+    monkeypatch.setenv(name, "3")
+    assert load_settings().pool_size == 3
+
+
 def test_names_that_no_setting_has_are_told_with_the_nearest(monkeypatch, tmp_path):
     monkeypatch.setenv("DISCREET_POOLSIZE", "3")
     monkeypatch.setenv("DISCREET_SCHEMA", "known")
