@@ -4,8 +4,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Files of tests run side by side, each worker with a server of its own; a third of a test is waiting. JOBS=0 turns it off.
-JOBS ?= 4
+# Files of tests run side by side, each worker with a server of its own; a third of a test is waiting, so there is one worker more
+# than there are cores, and eight at most. JOBS=0 turns it off.
+JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((cores < 8 ? cores + 1 : 8)))
 # Files run in an order, and random examples are drawn, by this number, which is printed at the end: SEED=… repeats a run.
 SEED := $(or $(SEED),$(shell od -An -N3 -tu4 /dev/urandom | tr -d ' '))
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --hypothesis-seed=$(SEED)
