@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import pickle
+import random
 import sqlite3
+import struct
+import zlib
 from contextlib import closing
 from urllib.parse import quote_plus
 
@@ -98,6 +102,8 @@ def test_numbers_are_found_as_text_and_in_bytes(plants, empty_database, execute)
     execute("INSERT INTO numbers VALUES (NULL, %s, NULL, NULL)", integer)
     assert search(rows(empty_database), plants).leaks.keys() >= {"? integer, text", "? real, text"}
     assert plants.within(b"\xcf" + integer.to_bytes(8, "big")) == {"? integer, msgpack"}
+    assert plants.within(pickle.dumps(real)) == plants.within(struct.pack(">d", real)) == {"? real, bytes"}
+    assert plants.within(struct.pack("<d", real)) == {"? real, bytes, little-endian"}
 
 
 def test_the_same_seed_gives_the_same_values_and_another_gives_others(plants):
@@ -162,6 +168,17 @@ def test_what_is_compressed_in_the_heap_and_what_is_materialised_or_a_large_obje
     execute("SELECT lo_from_bytea(0, %s)", large.raw("leak").encode())
     found = [search(rows(empty_database), each).leaks for each in plants]
     assert found == [{"raw leak": {f"table {name}"}} for name in ("long", "seen", "pg_largeobject")]
+
+
+@pytest.mark.parametrize("level", [1, 6, 9])
+def test_what_somebody_has_compressed_is_found(empty_database, execute, plants, tmp_path, level):
+    for number in range(3):
+        data = zlib.compress(f"{random.Random(number).randbytes(2000).hex()} {plants.raw('sealed')}".encode(), level)
+        (tmp_path / f"{number}").write_bytes(random.Random(level).randbytes(number) + data + b"what follows")
+    execute("CREATE TABLE kept (id int, content bytea)")
+    execute("INSERT INTO kept VALUES (1, %s)", data)
+    assert search(rows(empty_database), plants).leaks == {"raw sealed": {"table kept"}}
+    assert search(files(tmp_path), plants).leaks == {"raw sealed": {"0", "1", "2"}}
 
 
 def test_uuids_and_texts_of_several_lines_are_found_as_they_are_written(empty_database, execute):

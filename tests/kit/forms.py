@@ -1,4 +1,4 @@
-"""What a text may look like on a disk or on the wire."""
+"""What a text may look like on a disk or on the wire; not so Base64 that is broken into lines."""
 
 from __future__ import annotations
 

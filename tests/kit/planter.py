@@ -207,7 +207,8 @@ class Planter:
             yield b"\xcf" + integer[:5], ("integer", "msgpack")
             yield _numeric(self._integer), ("integer", "JSONB")
             yield repr(self.real_number(0))[:9].encode(), ("real", "text")
-            yield b"\xcb" + self._real_bytes(0)[:5], ("real", "msgpack")
+            yield (real := self._real_bytes(0)[:5]), ("real", "bytes")  # as in msgpack, pickles and COPY
+            yield real[::-1], ("real", "bytes, little-endian")
 
     def _real_bytes(self, number: int) -> bytes:
         return (0x3FF << 52 | self._real | number).to_bytes(8, "big")

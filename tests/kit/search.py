@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from kit.compressed import inflated
 from kit.forms import needles
 from kit.places import NothingThereError, Places, rows
 from kit.planter import Planter
@@ -109,7 +110,7 @@ class Found:
 
 
 def search(places: Places, sought: Sought) -> Found:
-    """Search all `places` for what was planted.
+    """Search all `places` for what was planted, as it is there and in what is compressed there.
 
     Raises:
         NothingThereError: There is none of them.
@@ -117,8 +118,9 @@ def search(places: Places, sought: Sought) -> Found:
     found, where = Found(), None
     for where, data in places:
         found.size += len(data)
-        for name in sought.within(data):
-            found.leaks.setdefault(name, set()).add(where)
+        for each in (data, inflated(data)):
+            for name in sought.within(each):
+                found.leaks.setdefault(name, set()).add(where)
         for word in sought.kept_within(data) if isinstance(sought, Planter) else ():
             found.kept.setdefault(word, set()).add(where)
     if where is None:

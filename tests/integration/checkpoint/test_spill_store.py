@@ -9,13 +9,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from kit.compressed import inflated
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet import metrics
-from discreet.checkpoint import serialization
 from discreet.checkpoint.late_writes import NO_DELETION
 from discreet.checkpoint.postgres import CONNECTION
 from discreet.checkpoint.postgres.threads import BURY
@@ -303,15 +303,14 @@ async def test_a_turn_shows_in_no_row_and_no_file_of_the_server(spill, execute, 
 
 
 @pytest.mark.slow
-async def test_a_paused_graph_is_resumed_from_the_database_and_never_shows_in_it(
-    agent, spill, execute, on_disk, monkeypatch
-):
-    monkeypatch.setattr(serialization, "COMPRESSION_LEVEL", 0)  # else what isn't sealed would not be found either
+async def test_a_paused_graph_is_resumed_from_the_database_and_never_shows_in_it(agent, spill, execute, on_disk):
     thread = ThreadScratch("1")
     graph = agent.compile(thread.saver(SERDE))
     await graph.ainvoke(agent.say("tool pause"), agent.config("1"))
     payload = serialize(thread, SERDE)
-    assert {f"raw {place}" for place in ("args", "interrupt", "memory", "request")} <= agent.planted.within(payload)
+    assert {f"raw {place}" for place in ("args", "interrupt", "memory", "request")} <= agent.planted.within(
+        inflated(payload)
+    )
     await spill.save("1", Spilled.now(thread.head(""), payload))
     execute("ALTER TABLE checkpoint_spill SET LOGGED")
 
