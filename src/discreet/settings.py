@@ -414,8 +414,10 @@ def load_settings() -> Settings:
         written = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
     except OSError:
         written = None
-    known = _variables()
-    return _settings_of(frozenset(each for each in os.environ.items() if each[0].upper() in known), written)
+    # A `.env` may refer to any variable, as in `postgresql://app:${PASSWORD}@db/app`.
+    known = _variables() if written is None else None
+    read = frozenset(each for each in os.environ.items() if known is None or each[0].upper() in known)
+    return _settings_of(read, written)
 
 
 def use_data_folder(folder: Path) -> None:

@@ -62,6 +62,13 @@ def test_settings_are_read_again_when_one_of_them_changes(monkeypatch, name):
     assert load_settings().pool_size == 3
 
 
+def test_settings_are_read_again_when_a_variable_changes_that_the_file_refers_to(monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("DISCREET_SCHEMA=${SOMEBODY_ELSES}\n")
+    for name in ("one", "two"):
+        monkeypatch.setenv("SOMEBODY_ELSES", name)
+        assert load_settings().db_schema == name
+
+
 def test_names_that_no_setting_has_are_told_with_the_nearest(monkeypatch, tmp_path):
     monkeypatch.setenv("DISCREET_POOLSIZE", "3")
     monkeypatch.setenv("DISCREET_SCHEMA", "known")
