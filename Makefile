@@ -75,13 +75,13 @@ test-kills: $(READY)  ## Kill workers at drawn steps
 test-slow: $(READY)  ## Run the slow tests
 	$(IN_SCRATCH) $(PYTEST) -m slow --hypothesis-profile=nightly $(ARGS)
 
-test-examples: $(READY)  ## Run the tests that draw examples with ten times as many
+test-examples: $(READY)  ## Run the tests that draw examples with 200 each, where they don't say how many
 	$(IN_SCRATCH) $(PYTEST) -m "hypothesis and not slow" --hypothesis-profile=nightly $(ARGS)
 
 # Every target here runs to its end, so that one night shows all that is broken; the first that failed is named at the end.
 NIGHTLY := test-slow test-examples test-kills test-16 test-pooled test-roles test-lowest test-newest frozen mutants
 test-nightly: $(READY)  ## Run what is too slow for each change: all of the above, other servers, roles and versions, mutants
-	@failed=; for each in $(NIGHTLY); do echo "== make $$each"; $(MAKE) --no-print-directory $$each || failed="$$failed $$each"; done; \
+	@failed=; for each in $(NIGHTLY); do echo "== make $$each"; $(MAKE) --no-print-directory $$each ARGS= || failed="$$failed $$each"; done; \
 		test -z "$$failed" || { echo "== Failed:$$failed"; exit 1; }
 
 test-weekly: test-citus test-aegra bench  ## Run what needs a cluster, Aegra, and the benchmarks
@@ -90,8 +90,8 @@ mutants: $(READY)  ## Change the product in 20 known and 20 random places, and s
 ifdef ARGS
 	$(BIN)/python tools/mutants.py $(ARGS)
 else
-	$(BIN)/python tools/mutants.py --sample 20 --seed $(SEED)
-	$(BIN)/python tools/mutants.py --random 20 --seed $(SEED)
+	@$(BIN)/python tools/mutants.py --sample 20 --seed $(SEED); code=$$?; \
+		$(BIN)/python tools/mutants.py --random 20 --seed $(SEED) && exit $$code
 endif
 
 frozen: $(READY)  ## Run the tests of public names as they were at one commit, unchanged

@@ -48,9 +48,10 @@ settings.register_profile(
     "tests", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.register_profile("nightly", settings.get_profile("tests"), max_examples=200)
+settings.register_profile("repeatable", settings.get_profile("tests"), derandomize=True)
 settings.load_profile("tests")
 
-_FOREIGN_SETTINGS = ("DISCREET_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "PG")
+_FOREIGN_SETTINGS = ("DISCREET_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "PG")
 
 CHROMIUM_FLAGS = (
     "--headless=new",
@@ -156,7 +157,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the seed, and what tests measured."""
     seed = terminalreporter.config.getoption("--hypothesis-seed")
     if seed is not None:
-        terminalreporter.write_line(f"To repeat this run: make test SEED={seed}")
+        terminalreporter.write_line(f"SEED={seed} repeats the order of files and the drawn examples")
     for reports in terminalreporter.stats.values():
         for report in reports:
             if getattr(report, "when", None) == "call":
@@ -165,17 +166,29 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                     terminalreporter.write_line(str(figure))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Hide the developer's settings from the fixtures that a whole session shares, as `own_environment` does from tests."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _hide_settings(monkeypatch, tmp_path_factory.mktemp("session"))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide the developer's settings: no variable, no `.env` and no `.discreet` of the checkout is seen by a test.
 
     All tests have one identity key, since those that share a database have data folders of their own.
     """
+    _hide_settings(monkeypatch, tmp_path)
+    monkeypatch.setenv("DISCREET_IDENTITY_KEY", IDENTITY_KEY_SETTING)
+
+
+def _hide_settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     for name in list(os.environ):
         if name.startswith(_FOREIGN_SETTINGS):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("DISCREET_IDENTITY_KEY", IDENTITY_KEY_SETTING)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(folder)
 
 
 @pytest.fixture(autouse=True)

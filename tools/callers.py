@@ -22,7 +22,10 @@ MAP = MAP_FOLDER / "map.json"
 
 
 def make_map(tests: Sequence[str], jobs: int) -> int:
-    """Run the fast suite, or some `tests` of it, with the plugin that notes calls, and keep what it says."""
+    """Run the fast suite, or some `tests` of it, with the plugin that notes calls, and keep what it says.
+
+    Return 0, 1 if a test failed, whose file is then no help, or 2 if nothing was noted.
+    """
     parts = MAP_FOLDER / "parts"
     shutil.rmtree(parts, ignore_errors=True)
     with scratch_folder() as folder:
@@ -48,7 +51,7 @@ def make_map(tests: Sequence[str], jobs: int) -> int:
     shutil.rmtree(parts)
     functions = {function for row in found.values() for function in row["functions"]}
     print(f"{len(found)} test files call {len(functions)} functions; pytest ended with {code}")
-    return 0
+    return 0 if code == 0 else 1
 
 
 def _kept() -> dict[str, dict[str, Any]]:
@@ -71,14 +74,18 @@ class Choosing:
 
     def files(self, mutant: Mutant) -> list[str]:
         """Return the files that call the mutant's function, or one that reads the constant; else those of its room."""
+        room = Path(mutant.file).name if mutant.room == "root" else mutant.room
+        of_room = tests_of(room) or ["tests/unit"]
         if not self._map:
-            return tests_of(mutant.room) or ["tests/unit"]
+            return of_room
         scope, in_function = (mutant.scope, mutant.in_function) if mutant.scope else self._place(mutant)
         if in_function:
             found = self._callers.get(f"{mutant.file}:{scope}", set())
         else:
             found = set().union(*(self._callers[function] for function in self._readers(mutant.file, scope)))
             found = found or self._callers.get(mutant.file, set())
+        if not found:  # newer than the map, or called by other processes alone
+            return of_room
         return sorted(found, key=lambda test: (not test.startswith("tests/unit/"), self._cost(test), test))
 
     def _cost(self, test: str) -> float:

@@ -12,6 +12,7 @@ Examples are drawn by one seed, so that each run has the same.
 The tests find the working tree around them, by links. Their conftest.py and support are those of the commit; what lies
 in tests/frozen is laid over them and may replace such files only. tests/frozen/allowed.toml names files that may fail:
 `"tests/unit/test_x.py" = "the decision that allows it"`. Exit code 1 if another file fails, or an allowed one passes.
+Files in which all tests are slow are not run, and named.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ ELSEWHERE = {"tests/aegra/": "needs an environment of its own: make test-aegra"}
 PAGE_READERS = frozenset({"testkit.coming_from", "testkit.monitoring", "testkit.snippets"})
 """Support modules that read pages, dashboards or examples of the repository."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?\.py)\b", re.MULTILINE)
+RAN = re.compile(r"^\[gw\d+\] .*?(?:PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (tests/\S+?\.py)\b", re.MULTILINE)
 OF_A_TEST = re.compile(r"\[gw\d+\] .*(?:PASSED|SKIPPED|XFAIL)|tests/|scheduling")
 """Lines of pytest-xdist about one test that is fine, or begins."""
 NOT_COPIED = frozenset({"tests", "pyproject.toml", ".git", ".venv", "build", "dist"})
@@ -99,17 +101,23 @@ def _play(folder: Path, options: argparse.Namespace) -> int:
     allowed = read_allowed(OVERLAY / ALLOWED, choice.files)
     output = _pytest(tree, files, options.jobs, quiet=options.json)
     failed = sorted(set(FAILED.findall(output)))
+    not_run = sorted(set(files) - set(RAN.findall(output)) - set(failed))
     new = [name for name in failed if name not in allowed]
     stale = sorted(set(allowed) & set(files) - set(failed))
     if options.json:
-        print(json.dumps({"files": len(files), "failed": failed, "not_allowed": new, "no_longer_failing": stale}))
+        found = {"failed": failed, "not_allowed": new, "no_longer_failing": stale, "not_run": not_run}
+        print(json.dumps({"files": len(files), **found}))
     else:
         for name in failed:
             print(f"no longer passes: {name}{f' (allowed: {allowed[name]})' if name in allowed else ''}")
         for name in stale:
             print(f"passes: {name}: remove it from tests/frozen/{ALLOWED}")
+        for name in not_run:
+            print(f"not run: {name}: all of its tests are slow")
+        passed = len(files) - len(failed) - len(not_run)
         print(
-            f"{len(files)} files of {COMMIT}: {len(files) - len(failed)} pass, {len(failed)} fail, {len(new)} of them not allowed"
+            f"{len(files)} files of {COMMIT}: {passed} pass, {len(not_run)} are slow and were not run,"
+            f" {len(failed)} fail, {len(new)} of them not allowed"
         )
     return 1 if new or stale else 0
 

@@ -145,6 +145,7 @@ class Tree:
         self._tmp.chmod(0o755)
         environment = environment_for(self._tmp) | {"VIRTUAL_ENV": str(self.root / ".venv")}
         options = ["-x", "-q", "-rfE", "--tb=no", "--color=no", "-pno:cacheprovider", "-pno:xdist"]
+        options.append("--hypothesis-profile=repeatable")
         command = [self._python, "-m", "pytest", *options, *tests]
         process = subprocess.Popen(
             command,

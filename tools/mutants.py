@@ -7,7 +7,8 @@
 
 Each mutant is played in a copy of the working tree, with the tests that have to notice it, then, if they don't, with those
 that call the function (by `--map`, kept in build/mutants; without it those of its room's folders), unit tests first, for at
-most `--budget` seconds. Before a kill counts, the test that noticed has to pass without the mutant; else it is UNSURE.
+most `--budget` seconds. Before a kill counts, the test that noticed has to fail once more, run alone, and to pass without
+the mutant; else it is UNSURE.
 
 Exit code 1 if a mutant survives (of random ones some do: with --random it is 0), 2 if one is UNSURE or can't be played.
 """
@@ -141,20 +142,27 @@ def play(mutant: Mutant, tree: Tree, baseline: Baseline, choosing: Choosing, bud
                     return outcome("SURVIVED", f"within {budget:.0f} s")
             elif not own:
                 return outcome("SURVIVED", "no test is known to call it")
-    if code in (PASSED, NOTHING_RAN):
-        return outcome("SURVIVED", f"{len(tests)} files or folders beside its own" if code == PASSED else "no test ran")
-    return outcome(*_confirmed(code, by, tests, tree, baseline))
+        if code in (PASSED, NOTHING_RAN):
+            says = f"{len(tests)} files or folders beside its own" if code == PASSED else "no test ran"
+            return outcome("SURVIVED", says)
+        asked = tuple(tests) if code is None else _those_that_noticed(by, tests, tree)
+        if code is not None and tree.run(asked, OWN_SECONDS)[0] in (PASSED, NOTHING_RAN):
+            return outcome("UNSURE", f"{' '.join(asked)} passes with it: {by}")
+    return outcome(*_confirmed(code, by, asked, tree, baseline))
 
 
-def _confirmed(code: int | None, by: str, tests: Sequence[str], tree: Tree, baseline: Baseline) -> tuple[str, str]:
-    """Return the result where tests failed or, with None as the `code`, took too long, and what tells so."""
+def _those_that_noticed(by: str, tests: Sequence[str], tree: Tree) -> tuple[str, ...]:
+    """Return what to run again where `by` is the test that failed, or what pytest said last."""
     file = by.partition("::")[0]
-    if code is None or not (tree.root / file).is_file():  # a timeout, or no module could be imported
-        asked = tuple(tests)
-    elif "[" in by and not by.endswith("]"):  # an id that was cut off
-        asked = (file,)
-    else:
-        asked = (by,)  # the same case: `fast_cases` may choose others of its test where it runs alone
+    if not (tree.root / file).is_file():  # no module could be imported
+        return tuple(tests)
+    if "[" in by and not by.endswith("]"):  # an id that was cut off
+        return (file,)
+    return (by,)  # the same case: `fast_cases` may choose others of its test where it runs alone
+
+
+def _confirmed(code: int | None, by: str, asked: tuple[str, ...], tree: Tree, baseline: Baseline) -> tuple[str, str]:
+    """Return the result where tests failed or, with None as the `code`, took too long, and what tells so."""
     seconds = baseline.seconds(tree, asked)
     if seconds is None:
         return "UNSURE", f"{' '.join(asked)} fails without it: {by}"

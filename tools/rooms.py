@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TOP_ROOMS = ("graph", "nodes", "state", "prompts")
 SUITES = ("unit", "integration")
-SUITE_FOLDERS = tuple(f"tests/{suite}/" for suite in (*SUITES, "end_to_end", "in_the_wild", "migration"))
+SUITE_FOLDERS = tuple(f"tests/{suite}/" for suite in (*SUITES, "end_to_end", "in_the_wild", "migration", "packaging"))
 
 BESIDE = {
     "background_loop.py": ["tests/unit/background", "tests/integration/storage/test_blocking_callers.py"],
@@ -44,7 +44,11 @@ BESIDE = {
 }
 """Tests of a room that don't have its name."""
 ALWAYS = ["tests/unit/test_imports.py"]
-TESTS_OF_FOLDERS = {"tests/kit": ["tests/integration/test_kit.py"], "tools": ["tests/unit/tools"]}
+TESTS_OF_FOLDERS = {
+    "benchmarks": ["tests/unit/benchmarks"],
+    "tests/kit": ["tests/integration/test_kit.py"],
+    "tools": ["tests/unit/tools"],
+}
 """Tests of folders that are no rooms."""
 
 

@@ -104,25 +104,30 @@ class Nowhere:
 @pytest.mark.parametrize(
     ("runs", "result", "by"),
     [
-        ([(1, "tests/test_a.py::test"), (0, "")], "killed", "tests/test_a.py::test"),
-        ([(0, ""), (1, "tests/test_b.py::test"), (0, "")], "killed", "tests/test_b.py::test"),
+        ([(1, "tests/test_a.py::test"), (1, ""), (0, "")], "killed", "tests/test_a.py::test"),
+        ([(0, ""), (1, "tests/test_b.py::test"), (1, ""), (0, "")], "killed", "tests/test_b.py::test"),
         ([(None, ""), (0, "")], "killed", "timeout of 240 s: tests/test_a.py, 0 s without it"),
         ([(0, ""), (0, "")], "SURVIVED", "1 files or folders beside its own"),
         ([(0, ""), (None, "")], "SURVIVED", "within 120 s"),
         (
-            [(1, "tests/test_a.py::test[1]"), (1, "")],
+            [(1, "tests/test_a.py::test[1]"), (1, ""), (1, "")],
             "UNSURE",
             "tests/test_a.py::test[1] fails without it: tests/test_a.py::test[1]",
         ),
-        ([(5, ""), (1, "tests/test_b.py::test"), (0, "")], "killed", "tests/test_b.py::test"),
         (
-            [(2, "no test could be collected"), (2, "")],
+            [(1, "tests/test_a.py::test"), (0, "")],
+            "UNSURE",
+            "tests/test_a.py::test passes with it: tests/test_a.py::test",
+        ),
+        ([(5, ""), (1, "tests/test_b.py::test"), (1, ""), (0, "")], "killed", "tests/test_b.py::test"),
+        (
+            [(2, "no test could be collected"), (2, ""), (2, "")],
             "UNSURE",
             "tests/test_a.py fails without it: no test could be collected",
         ),
     ],
 )
-def test_a_kill_counts_if_its_tests_pass_without_the_mutant(project, runs, result, by):
+def test_a_kill_counts_if_its_test_fails_alone_and_passes_without_the_mutant(project, runs, result, by):
     from mutants import Baseline, play
 
     [mutant] = read(project)
