@@ -26,6 +26,8 @@ COMMA := ,
 SQL_TESTS := tests/migration tests/integration
 # The checkpointer's tests of a pooler start one by themselves: tests/integration/checkpoint/pooled.
 POOLED_TESTS := tests/integration/storage tests/integration/graph tests/integration/worker
+ALL_CASES := -m "not kills and (not slow or left_out)"
+POOLED_SQL_TESTS := $(POOLED_TESTS) $(addprefix tests/integration/,api exporting importing rights)
 # Many images set it; then every process compiles all it imports, which takes longer than importing it.
 export PYTHONDONTWRITEBYTECODE :=
 export UV_SYSTEM_CERTS ?= true
@@ -67,7 +69,7 @@ test: $(READY)  ## Run the tests (ROOM="storage nodes": of these rooms; slow one
 test-dialect: $(READY)  ## Run each SQL statement on PostgreSQL 16 and through PgBouncer
 	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) -m "dialect and not left_out" $(SQL_TESTS) $(ARGS)
 	@command -v pgbouncer >/dev/null || echo "== pgbouncer is not installed (Debian: apt-get install pgbouncer): nothing is run through it"
-	$(IN_SCRATCH) ! command -v pgbouncer >/dev/null || DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere -m "dialect and not left_out" $(POOLED_TESTS) $(ARGS)
+	$(IN_SCRATCH) ! command -v pgbouncer >/dev/null || DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere -m "dialect and not left_out" $(POOLED_SQL_TESTS) $(ARGS)
 
 test-kills: $(READY)  ## Kill workers at drawn steps
 	$(IN_SCRATCH) $(PYTEST) -m "kills and not slow" tests/integration/worker $(ARGS)
@@ -120,14 +122,14 @@ bench: $(BENCH_VENV)/.ready  ## Run the benchmarks side by side with their peers
 
 # What LangGraph does over the saver and the store, and what leaks, doesn't depend on the server's version; the embedded
 # server's own tests run both versions anyway.
-test-16: $(READY)  ## Run the tests that touch SQL on PostgreSQL 16 as well
-	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) tests/migration tests/integration/checkpoint \
+test-16: $(READY)  ## Run the tests that touch SQL on PostgreSQL 16 as well, with all their cases
+	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) $(ALL_CASES) tests/migration tests/integration/checkpoint \
 		tests/integration/storage tests/integration/graph tests/integration/worker --ignore=tests/integration/storage/store \
 		--ignore=tests/integration/checkpoint/working --ignore=tests/integration/checkpoint/leaks $(ARGS)
 
 # Through PgBouncer in transaction mode, in a schema with another name, with pgvector out of sight.
 test-pooled: $(READY)  ## Run the tests of storage and turns in somebody else's database, behind a pooler
-	$(IN_SCRATCH) DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere $(POOLED_TESTS) $(ARGS)
+	$(IN_SCRATCH) DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere $(ALL_CASES) $(POOLED_TESTS) $(ARGS)
 
 test-citus: $(READY)  ## Run the tests of the storage on the Citus cluster of DISCREET_TEST_CITUS_DSN (docs/citus.md)
 	@test -n "$$DISCREET_TEST_CITUS_DSN" || { echo "DISCREET_TEST_CITUS_DSN names no Citus cluster: docs/citus.md, Testing."; exit 1; }
@@ -136,7 +138,7 @@ test-citus: $(READY)  ## Run the tests of the storage on the Citus cluster of DI
 
 # Left out: tests whose child processes speak to the database as the owner, under the application's name.
 test-roles: $(READY)  ## Run the tests of storage, graph and worker as the roles of docs/roles.md
-	$(IN_SCRATCH) $(PYTEST) -p testkit.as_app tests/integration/checkpoint tests/integration/storage tests/integration/exporting tests/integration/rights tests/integration/graph \
+	$(IN_SCRATCH) $(PYTEST) -p testkit.as_app $(ALL_CASES) tests/integration/checkpoint tests/integration/storage tests/integration/exporting tests/integration/rights tests/integration/graph \
 		tests/integration/worker --ignore tests/integration/worker/test_killed_workers.py --ignore tests/integration/worker/test_interrupted_steps.py $(ARGS)
 
 # Aegra needs Python >= 3.12, and so an environment of its own; AEGRA_PYTHON=/path/to/python3.12 names one.

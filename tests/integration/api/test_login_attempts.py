@@ -28,6 +28,7 @@ async def test_two_processes_have_the_attempts_of_one(empty_database):
 
 
 @pytest.mark.dialect
+@pytest.mark.direct("names the schema")
 async def test_attempts_leave_no_address_in_the_database(empty_database):
     async with open_storage(empty_database, embeddings=StubEmbeddings(dims=64)) as storage:
         await SharedAttempts(storage.short_term).begin(Limit("address 198.51.100.4", MOST))

@@ -89,7 +89,7 @@ def pytest_unconfigure() -> None:
 def pytest_fixture_setup(fixturedef: Any) -> Generator[None, Any, Any]:
     """Put pgvector apart in every database of the server, and the pooler before those that tests get."""
     made = yield
-    if fixturedef.argname == "own_environment":
+    if fixturedef.argname in {"_own_session", "own_environment"}:
         os.environ["DISCREET_SCHEMA"] = SCHEMA
     if fixturedef.argname == "server_dsn":
         with psycopg.connect(urlsplit(made)._replace(path="/template1").geturl(), autocommit=True) as connection:

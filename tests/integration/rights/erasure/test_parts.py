@@ -90,6 +90,7 @@ async def test_one_thread_goes_with_what_came_of_it(house, database):
 
 @pytest.mark.slow
 @pytest.mark.dialect
+@pytest.mark.direct("names the schema")
 async def test_somebody_elses_thread_is_not_touched(house, database):
     await house.say("My nightingale", user="bob", thread="bobs")
     before = snapshot(database)["discreet.checkpoint_messages"]
