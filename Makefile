@@ -169,12 +169,12 @@ TESTED := tests/unit/test_imports.py tests/unit/nodes tests/unit/checkpoint test
 	@touch $@
 
 test-lowest: .venv-lowest/.ready  ## Run tests of the library on the oldest versions that it allows
-	$(IN_SCRATCH) .venv-lowest/bin/python -m pytest -n $(JOBS) --dist loadfile $(TESTED) $(ARGS)
+	$(IN_SCRATCH) .venv-lowest/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not kills" $(TESTED) $(ARGS)
 
 test-newest: $(READY)  ## Run them on the newest versions there are
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-newest
 	@$(BIN)/uv pip install --quiet --refresh --compile-bytecode --python .venv-newest/bin/python --group test -e ".[$(TESTED_EXTRAS)]"
-	$(IN_SCRATCH) .venv-newest/bin/python -m pytest -n $(JOBS) --dist loadfile $(TESTED) $(ARGS)
+	$(IN_SCRATCH) .venv-newest/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not kills" $(TESTED) $(ARGS)
 
 test-python:  ## Run them on another Python: make test-python PYTHON=/path/to/python3.13
 	@$(MAKE) test VENV=.venv-python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])') ARGS="$(TESTED) $(ARGS)"
