@@ -161,9 +161,13 @@ def changed_files(request: pytest.FixtureRequest) -> ChangedFiles | None:
 
 @pytest.fixture
 def on_disk(database: str, changed_files: ChangedFiles) -> Callable[..., set[str]]:
-    """Return which of some values, by their names, or of what was planted, are in a row or in a file that has changed."""
+    """Return which of some values, by their names, or of what was planted, are in a row or in a file that has changed.
 
-    def find(planted: Planter | None = None, **values: str) -> set[str]:
-        return set(search(chain(rows(database), changed_files), planted or Words(**values)).leaks)
+    There has to be a row, unless there `may_be_empty` tables alone.
+    """
+
+    def find(planted: Planter | None = None, *, may_be_empty: bool = False, **values: str) -> set[str]:
+        places = chain(rows(database, may_be_empty=may_be_empty), changed_files)
+        return set(search(places, planted or Words(**values)).leaks)
 
     return find
