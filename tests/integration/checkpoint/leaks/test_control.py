@@ -61,7 +61,7 @@ PLACES = {
 """Some of what is found, by the table where it is."""
 
 FORMS = {"? word, hex"} | {
-    f"? {name}" for name in ("integer, text", "integer, msgpack", "integer, JSONB", "real, text", "real, msgpack")
+    f"? {name}" for name in ("integer, text", "integer, msgpack", "integer, JSONB", "real, text", "real, bytes")
 }
 """What numbers are found as in rows, heap and WAL; and how the log shows bytes."""
 
