@@ -31,11 +31,10 @@ INJECTED = [
     "null",
     "0",
 ]
-users = st.one_of(st.sampled_from(INJECTED), st.text(min_size=1, max_size=30)).filter(
-    lambda user: not default_sensitive_ids().refuses(user)  # as "0000000000" is
-)
+users = st.one_of(st.sampled_from(INJECTED), st.text(min_size=1, max_size=30))
 words = st.one_of(st.sampled_from([*INJECTED, "parrot", "thread", "shop"]), st.text(min_size=1, max_size=12)).filter(
-    lambda word: word.strip("\0")  # no NUL is stored, and no tag may be empty
+    # No NUL is stored, no tag may be empty, and no thread may be named as "0000000000".
+    lambda word: word.strip("\0") and not default_sensitive_ids().refuses(word)
 )
 filters = st.builds(
     MemoryFilters,
@@ -49,6 +48,9 @@ filters = st.builds(
 
 
 def usable(user_id):
+    """Return what a user is known by; None where it is refused: as none, or as a sensitive value."""
+    if default_sensitive_ids().refuses(user_id):
+        return None
     try:
         return check_user_id(user_id)
     except InvalidUserError:
