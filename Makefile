@@ -66,7 +66,7 @@ chat: $(READY)  ## Talk to the assistant in the terminal
 test: $(READY)  ## Run the tests (ROOM="storage nodes": of these rooms; slow ones run nightly)
 	$(IN_SCRATCH) tests=$$($(BIN)/python tools/rooms.py $(ROOM)) || exit 2; $(PYTEST) $$tests $(ARGS)
 
-test-dialect: $(READY)  ## Run each SQL statement on PostgreSQL 16 and through PgBouncer
+test-dialect: $(READY)  ## Run each SQL statement on PostgreSQL 16, and those of storage, turns and rights through PgBouncer
 	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) -m "dialect and not left_out" $(SQL_TESTS) $(ARGS)
 	@command -v pgbouncer >/dev/null || echo "== pgbouncer is not installed (Debian: apt-get install pgbouncer): nothing is run through it"
 	$(IN_SCRATCH) ! command -v pgbouncer >/dev/null || DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere -m "dialect and not left_out" $(POOLED_SQL_TESTS) $(ARGS)
