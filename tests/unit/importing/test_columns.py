@@ -12,6 +12,8 @@ from discreet.errors import ImportSourceError
 from discreet.importing.source import BadRow, SourceRow
 from discreet.importing.sources.columns import open_csv, open_jsonl, read_map
 from discreet.importing.sources.json_store import open_json
+from discreet.importing.sources.mem0 import open_mem0
+from discreet.redaction.placeholder_key import default_key, make_placeholder_key
 
 
 def read(source, after=None):
@@ -91,6 +93,34 @@ def test_a_row_without_an_id_has_the_same_one_wherever_it_stands(csv_of):
     one, two = records(read(csv_of("text\none\ntwo\n")))
     again = records(read(csv_of("text\ntwo\none\n")))
     assert {one.entry_id, two.entry_id} == {record.entry_id for record in again}
+
+
+@pytest.fixture
+def other_key(monkeypatch):
+    """Return what has this process use another placeholder key."""
+
+    def use():
+        monkeypatch.setenv("DISCREET_PLACEHOLDER_KEY", make_placeholder_key())
+        default_key.cache_clear()
+
+    yield use
+    default_key.cache_clear()
+
+
+def test_nobody_without_the_key_can_tell_a_row_by_the_id_that_is_made_of_it(csv_of, other_key, tmp_path):
+    exported = tmp_path / "export.json"
+    exported.write_text(json.dumps([{"user_id": "ann", "memory": "Keeps bees", "created_at": "2025-01-01T00:00:00Z"}]))
+
+    async def exported_ids():
+        async with open_mem0(str(exported)) as source:
+            return [row.record.entry_id async for row in source.rows()]
+
+    ids = []
+    for _ in range(2):
+        [row] = records(read(csv_of("text\nKeeps bees\n")))
+        ids += [row.entry_id, *asyncio.run(exported_ids())]
+        other_key()
+    assert len(set(ids)) == 4
 
 
 def test_a_column_that_is_mapped_has_to_be_there(csv_of):

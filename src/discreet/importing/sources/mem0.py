@@ -20,6 +20,7 @@ from discreet.importing.sources.reading.locations import located
 from discreet.importing.sources.reading.postgres import PostgresTable, open_table
 from discreet.importing.sources.reading.rows import UnreadableRowError, made_row
 from discreet.importing.sources.reading.values import decoded, moment, optional_text, parsed, user_of
+from discreet.redaction.placeholder_key import keyed_digest
 from discreet.state.records import MAX_LABELS, MemoryRecord, MemoryType
 
 _IDS: Final = UUID("5f0c1a54-2f9d-5d0b-8f55-91d0a2c0a7d4")
@@ -132,12 +133,14 @@ def memory_of(value: Any) -> tuple[str | None, MemoryRecord]:
 
 
 def _id_of(value: Mapping[str, Any], user_id: str | None, text: str) -> UUID:
-    """Return the id, or one made of the user and the text where an export leaves the id out."""
+    """Return the id, or one made of the user and the text, from which nobody can tell them, where an export leaves the id out."""
     given = optional_text(value.get("id"), "id")
+    if given is None:
+        return UUID(bytes=keyed_digest("import", {"source": "mem0", "user": user_id, "text": text}))
     try:
-        return UUID(given or "")
+        return UUID(given)
     except ValueError:
-        return uuid5(_IDS, json.dumps([user_id, given or text]))
+        return uuid5(_IDS, json.dumps([user_id, given]))
 
 
 def _expires(day: object) -> datetime | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from uuid import UUID, uuid5
 
 from discreet.importing.sources.reading.rows import UnreadableRowError
 from discreet.importing.sources.reading.values import moment, optional_text, parsed, user_of
+from discreet.redaction.placeholder_key import keyed_digest
 from discreet.state.entries import feedback_of_entry, record_fields, type_of_entry
 from discreet.state.records import MemoryRecord, Provenance
 
@@ -46,14 +46,14 @@ def memory_of(given: Mapping[str, Any], *, source: str) -> tuple[str | None, Mem
 
 
 def _id_of(fields: Mapping[str, Any], user_id: str | None, source: str) -> UUID:
-    """Return the id of a row; of one without, an id that rows with the same fields share."""
+    """Return the id of a row; of one without, an id that rows with the same fields share, and from which nobody can tell them."""
     if (given := optional_text(fields.get("entry_id"), "entry_id")) is not None:
         try:
             return UUID(given)
         except ValueError:
             return uuid5(IDS, f"{source}:{given}")
     said = json.dumps([user_id, fields], sort_keys=True, default=str)
-    return uuid5(IDS, f"{source}#{hashlib.sha256(said.encode()).hexdigest()}")
+    return UUID(bytes=keyed_digest("import", {"source": source, "row": said}))
 
 
 def _labels(value: Any, name: str) -> list[Any]:
