@@ -40,7 +40,7 @@ INSERT INTO discreet.memory ({columns})
 SELECT {values} FROM staged s CROSS JOIN discreet.memory m WHERE m.user_key = %(template)s
 """
 _TOKENS: LiteralString = """
-INSERT INTO discreet.user_token (user_key, change_key, tokens, documents) VALUES (%s, %s, %b::bigint[], %b::integer[])
+INSERT INTO discreet.user_token (user_key, change_key, tokens, documents) VALUES (%s, %s, %b::integer[], %b::integer[])
 """
 _COPY: LiteralString = """
 INSERT INTO discreet.memory ({columns})
@@ -92,7 +92,7 @@ async def fill(pool: Pool, people: Sequence[Person]) -> None:
         )
         await connection.execute("DELETE FROM discreet.users WHERE user_key = %s", (template,))
         for user_key, documents in counts.items():
-            given = (user_key, uuid4(), made.tokens(documents), list(documents.values()))
+            given = (user_key, uuid4(), list(documents), list(documents.values()))
             await connection.execute(_TOKENS, given)
         await connection.execute(_SETTLE, (list(key_of.values()),))
         await TokenSums(pool).sum(connection.cursor(binary=True))
@@ -114,6 +114,7 @@ async def _stage(
 ) -> dict[UUID, Counter[int]]:
     """Bring `people` to the server and return in how many memories of each user each token occurs."""
     counts: dict[UUID, Counter[int]] = {}
+    words = keys().token_digest
     await connection.execute(_STAGE)
     async with connection.cursor() as cursor, cursor.copy("COPY staged FROM STDIN (FORMAT BINARY)") as copy:
         copy.set_types(_STAGED)
@@ -121,7 +122,7 @@ async def _stage(
             user_key = key_of[person.user_id]
             counts[user_key] = Counter()
             for text, vector in zip(person.texts, person.vectors, strict=True):
-                own = impacts(token_ids(text))
+                own = impacts(token_ids(text, words))
                 counts[user_key].update(own.keys())
                 await copy.write_row((user_key, uuid4(), HalfVector(vector), sparse(own), text))
     return counts

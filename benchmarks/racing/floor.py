@@ -39,7 +39,7 @@ async def floor(
             parameters = {
                 "user_key": keys_of.of_user(asked.user_id),
                 "embedding": HalfVector(embeddings.embed_query(asked.text)),
-                "lexical": sparse(dict.fromkeys(read_question(asked.text).words, 1.0)),
+                "lexical": sparse(dict.fromkeys(read_question(asked.text, keys_of.token_digest).words, 1.0)),
             }
             taken[ROUND_TRIP].append(await _milliseconds(race, "SELECT 1", None))
             taken[KERNELS].append(await _milliseconds(race, _KERNELS, parameters))

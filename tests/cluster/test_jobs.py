@@ -57,7 +57,7 @@ def value(connection, query, given=None):
 
 
 async def test_tokens_are_summed_over_all_users_and_those_that_are_gone_too(storage, watching):
-    [parrots] = USER_KEYS.tokens(token_ids("parrots"))
+    [parrots] = token_ids("parrots", USER_KEYS.token_digest)
     documents = "SELECT max(documents) FROM discreet.token_frequency WHERE token = %s"
     for left in (len(USERS), 0):
         async with storage.pool.connection() as conn, conn.transaction():

@@ -1,14 +1,14 @@
 """The keys of users in the tables: digests of their ids under a secret key that is never in that database.
 
-Who has the database and not the key can neither tell whose a row is nor try names. The same key makes the tokens of the
-frequency table, so that it does not tell whether a word was ever said.
+Who has the database and not the key can neither tell whose a row is nor try names. The same key makes what stands for the words
+that memories are found by, so that no list of words tells which were said.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache, lru_cache
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from discreet.settings import Settings, load_settings
 _BYTES = 16
 
 MAX_CACHED = 50_000
-"""Digests of tokens kept, some 6 MB: a save of a hundred memories has 1,500, which take 2 ms to make."""
+"""Digests of tokens kept, some 8 MB: a save of a hundred memories has 1,500, which take 2 ms to make."""
 
 
 class UserKeys:
@@ -39,8 +39,9 @@ class UserKeys:
         """
         self.ids = ids
         self._key = identities.key_for("user keys")
-        self._token_key = identities.key_for("token frequencies")
-        self._of_token = lru_cache(MAX_CACHED)(self._token_digest)
+        self._token_key = identities.key_for("tokens")
+        self.token_digest: Callable[[str], int] = lru_cache(MAX_CACHED)(self._token_digest)
+        """Returns 64 bits that stand for a token of a text wherever the database knows words."""
         self.audit_key = identities.key_for("audit")
         """Of the digests that tie the audit trail together."""
         self.receipt_key = identities.key_for("erasure receipts")
@@ -66,13 +67,9 @@ class UserKeys:
         """Return the key of a user, else of the thread."""
         return self.of_thread(thread_id) if user_id is None else self.of_user(user_id)
 
-    def tokens(self, tokens: Iterable[int]) -> list[int]:
-        """Return what stands for each token in the frequency table: 64 bits, with a sign."""
-        return [*map(self._of_token, tokens)]
-
-    def _token_digest(self, token: int) -> int:
-        digest = hashlib.blake2b(token.to_bytes(8), digest_size=8, key=self._token_key).digest()
-        return int.from_bytes(digest, signed=True)
+    def _token_digest(self, token: str) -> int:
+        digest = hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8, key=self._token_key)
+        return int.from_bytes(digest.digest())
 
     def _digest(self, kind: str, name: str) -> UUID:
         message = f"{kind}\0{name}".encode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
 """BM25 as one inner product of two sparse vectors.
 
-A memory stores, under the hash of each token, how much of its text the token makes up (the impact); a question
+A memory stores, under the keyed digest of each token, how much of its text the token makes up (the impact); a question
 carries how rare each of its tokens is (the inverse document frequency). Their inner product is the BM25 score of
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), equation 3.15.
 
@@ -15,11 +15,9 @@ covers, whether the question is long or short, and the best of several poor matc
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
-from zlib import crc32
 
 from discreet.retrieval.ranking_features import marks_asked, marks_of
 from discreet.retrieval.tokens import tokens
@@ -27,7 +25,7 @@ from discreet.retrieval.tokens import tokens
 DIMS = 10**9
 """Dimensions of both vectors: as many as pgvector allows a sparsevec."""
 CONTEXT = DIMS // 2
-"""Dimensions that tokens are hashed into. So far above it a token stands that is not the text's own."""
+"""Dimensions that tokens are spread over. So far above it a token stands that is not the text's own."""
 
 MAX_TOKENS = 180
 """Tokens that one memory is found by. A B-tree entry holds 2,704 bytes, a token takes 8 of them; the rest is for the signs
@@ -64,13 +62,16 @@ LESS_THAN_OWN = 0.95
 are, a turn comes before the ones around it if all else is equal."""
 
 Impacts = dict[int, float]
-"""Weight of each token by its hash."""
+"""Weight of each token by its dimension."""
+
+TokenDigest = Callable[[str], int]
+"""Return 64 bits that stand for a token under a key, see `UserKeys.token_digest`: what is stored tells nobody else which words
+were said."""
 
 
-@lru_cache(maxsize=50_000)
-def token_id(token: str) -> int:
-    """Return the dimension of `token`, 0 to `CONTEXT` - 1. Stable across processes and versions: it is stored."""
-    return crc32(token.encode()) % CONTEXT
+def token_id(token: str, digest: TokenDigest) -> int:
+    """Return the dimension of `token`, 0 to `CONTEXT` - 1: it is stored."""
+    return digest(token) % CONTEXT
 
 
 def own_part(weights: Impacts) -> Impacts:
@@ -78,9 +79,9 @@ def own_part(weights: Impacts) -> Impacts:
     return {token: weight for token, weight in weights.items() if token < CONTEXT}
 
 
-def token_ids(text: str) -> list[int]:
+def token_ids(text: str, digest: TokenDigest) -> list[int]:
     """Return the dimensions of the tokens of `text`, in their order and as often as they occur."""
-    return [token_id(token) for token in tokens(text)]
+    return [token_id(token, digest) for token in tokens(text)]
 
 
 @dataclass(frozen=True)
@@ -101,24 +102,24 @@ class Question:
         )
 
 
-def read_question(text: str) -> Question:
+def read_question(text: str, digest: TokenDigest) -> Question:
     """Return what `text` asks for."""
     words = list(dict.fromkeys(tokens(text)))[:MAX_QUERY_TOKENS]
-    ids = dict.fromkeys(map(token_id, words))
-    return Question(list(ids), list(dict.fromkeys(map(_mark_id, marks_asked(text, words)))))
+    ids = dict.fromkeys(token_id(word, digest) for word in words)
+    return Question(list(ids), list(dict.fromkeys(_mark_id(mark, digest) for mark in marks_asked(text, words))))
 
 
 Neighbour = tuple[int, Sequence[int]]
 """How many turns away it is, and its `token_ids`."""
 
 
-def mark_impacts(text: str, said: datetime) -> Impacts:
+def mark_impacts(text: str, said: datetime, digest: TokenDigest) -> Impacts:
     """Return the impacts of the marks of a memory."""
-    return {_mark_id(mark): impact for mark, impact in marks_of(text, said).items()}
+    return {_mark_id(mark, digest): impact for mark, impact in marks_of(text, said).items()}
 
 
-def _mark_id(mark: str) -> int:
-    return CONTEXT + token_id(mark)
+def _mark_id(mark: str, digest: TokenDigest) -> int:
+    return CONTEXT + token_id(mark, digest)
 
 
 def impacts(own: Sequence[int], neighbours: Sequence[Neighbour] = (), marks: Impacts | None = None) -> Impacts:

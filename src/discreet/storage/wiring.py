@@ -171,7 +171,7 @@ def wire(
     owners = Owners(user_keys, memory_settings=memory_settings)
     loop = asyncio.get_running_loop()
     locks = UserLocks(pool)
-    frequencies = TokenFrequencies(pool, keys=user_keys)
+    frequencies = TokenFrequencies(pool)
     everybody = works or pool  # a role that may not see all users is refused what is about them all
     reembedding = Reembedding(everybody, locks=locks, embeddings=embeddings, space=space, sealer=sealer)
     large_users = LargeUsers(

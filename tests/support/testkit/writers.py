@@ -86,7 +86,7 @@ class Writers:
         assert {batch for user, batch in self.acknowledged if user == user_id} <= batches.keys()
         memories = connection.execute("SELECT memories FROM discreet.user_memories WHERE user_key = %s", given)
         assert memories.fetchone() == (len(rows),)
-        tokens = Counter(token for _, lexical in rows for token in USER_KEYS.tokens(tokens_of({"lexical": lexical})))
+        tokens = Counter(token for _, lexical in rows for token in tokens_of({"lexical": lexical}))
         counted: Counter[int] = Counter()
         for token, documents in connection.execute(_COUNTED, given):
             counted[token] += documents

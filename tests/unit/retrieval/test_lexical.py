@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 
-from discreet.retrieval.lexical import (
-    CONTEXT,
-    MARK_WEIGHT,
-    MAX_QUERY_TOKENS,
-    MAX_TOKENS,
-    impacts,
-    own_part,
-    read_question,
-    token_id,
-    token_ids,
-)
+from discreet.access.identity import Identities
+from discreet.access.user_keys import UserKeys
+from discreet.retrieval import lexical
+from discreet.retrieval.lexical import CONTEXT, MARK_WEIGHT, MAX_QUERY_TOKENS, MAX_TOKENS, impacts, own_part
+
+DIGEST = UserKeys(Identities(bytes(32))).token_digest
+token_id = partial(lexical.token_id, digest=DIGEST)
+token_ids = partial(lexical.token_ids, digest=DIGEST)
+read_question = partial(lexical.read_question, digest=DIGEST)
 
 
-def test_a_token_has_the_same_id_in_every_process():
-    assert token_id("parrot") == 39983867
+def test_a_token_has_the_same_id_in_every_process_that_has_the_key():
+    assert token_id("parrot") == 183273400
     assert 0 <= token_id("попуга") < CONTEXT
+    assert lexical.token_id("parrot", UserKeys(Identities(bytes([1]) * 32)).token_digest) != token_id("parrot")
 
 
 def parts(weights):

@@ -57,6 +57,6 @@ async def _delete(
     await cursor.execute(_DELETE.format(conditions=conditions), parameters)
     gone = await cursor.fetchall()
     if places := places_of(gone):  # their words must not live on in their neighbours
-        await refresh_words(cursor, user_key, places, rules.sealer)
-    await count_tokens(cursor, user_key, rules.keys, gone=map(tokens_of, gone))
+        await refresh_words(cursor, user_key, places, rules.sealer, rules.keys.token_digest)
+    await count_tokens(cursor, user_key, gone=map(tokens_of, gone))
     return len(gone)

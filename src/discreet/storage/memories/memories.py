@@ -217,7 +217,7 @@ class PostgresMemories:
     ) -> Search:
         """Return the statement that `search` runs for `query`, whose embedding is `vector`."""
         [embedding] = self._rules.space.checked([vector])
-        asked = read_question(query)
+        asked = read_question(query, self._rules.keys.token_digest)
         with storage_errors():
             rarity = await self._frequencies.rarity(asked.words)
         weights = asked.weights(rarity)

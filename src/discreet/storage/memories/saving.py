@@ -84,7 +84,7 @@ class SaveRules:
     sealer: FieldSealer
     """Of texts and feedback."""
     keys: UserKeys
-    """Of users, and of tokens that are counted."""
+    """Of users, and of the words that their memories are found by."""
 
 
 @dataclass(frozen=True)
@@ -160,11 +160,11 @@ class _Save:
         replaced = [met[entry_id] for entry_id in settled.written if entry_id in met]
         written = [settled.records[entry_id] for entry_id in settled.written]
         changed = _places([*replaced, *written])
-        await refresh_words(self._cursor, self._user_key, changed, self._rules.sealer, but=settled.written.keys())
+        await self._refresh(changed, but=settled.written.keys())
         gone = [tokens_of(rows[entry_id]) for entry_id in words.keys() & rows.keys()]
         new = [own for entry_id, own in words.items() if entry_id not in rows]
         evicted = await self._evict(written, settled.results, memories=self._memories + len(new))
-        await count_tokens(self._cursor, self._user_key, self._rules.keys, new=words.values(), gone=[*gone, *evicted])
+        await count_tokens(self._cursor, self._user_key, new=words.values(), gone=[*gone, *evicted])
         await self._count(len(new) - len(evicted))
         superseded = sum(settled.records[entry_id].valid_to is not None for entry_id in settled.changed)
         return Written([settled.records[entry_id] for entry_id in settled.results], new, superseded, len(evicted))
@@ -198,16 +198,16 @@ class _Save:
         """Write the rows that are new or replaced; return the own words of each."""
         written = {entry_id: settled.records[entry_id] for entry_id in settled.written}
         self._pace.go_on()
-        tokens = {}
+        tokens, digest = {}, self._rules.keys.token_digest
         for entry_id, record in written.items():
-            tokens[entry_id] = token_ids(record.text)
+            tokens[entry_id] = token_ids(record.text, digest)
             await self._pace.rest()
         said = await self._said_around(written.values(), tokens)
         self._pace.go_on()
         rows: list[dict[str, Any]] = []
         words: dict[UUID, Impacts] = {}
         for entry_id, record in written.items():
-            marks = mark_impacts(record.text, record.created_at)
+            marks = mark_impacts(record.text, record.created_at, digest)
             words[entry_id] = impacts(tokens[entry_id], next_to(record.place, said), marks)
             rows.append(
                 row_of(
@@ -232,7 +232,8 @@ class _Save:
         """Return what is said at and next to the places of `records`, which replace stored ones of their ids."""
         records = list(records)
         places = around(_places(records), REACH)
-        stored = await said_at(self._cursor, self._user_key, places, self._rules.sealer)
+        rules = self._rules
+        stored = await said_at(self._cursor, self._user_key, places, rules.sealer, rules.keys.token_digest)
         said = {each.entry_id: each for each in stored}
         for record in records:
             said.pop(record.entry_id, None)
@@ -266,8 +267,13 @@ class _Save:
         if memories <= self._limit or all(record.type in UNCOUNTED for record in written):
             return []
         gone = await evict(self._cursor, self._user_key, limit=self._limit, saved=set(saved))
-        await refresh_words(self._cursor, self._user_key, places_of(gone), self._rules.sealer)
+        await self._refresh(places_of(gone))
         return [tokens_of(row) for row in gone]
+
+    async def _refresh(self, changed: set[Place], *, but: Collection[UUID] = ()) -> None:
+        """Weigh the words near `changed` places anew."""
+        rules = self._rules
+        await refresh_words(self._cursor, self._user_key, changed, rules.sealer, rules.keys.token_digest, but=but)
 
     async def _count(self, added: int) -> None:
         """Keep the number of the user's memories, and the space that all of them are in."""

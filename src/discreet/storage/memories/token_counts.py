@@ -15,7 +15,6 @@ from uuid import UUID, uuid4
 import numpy as np
 from psycopg import AsyncCursor
 
-from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.leases import TOKEN_COUNTS, job_lease
@@ -31,7 +30,7 @@ MOST_CHANGES = 32
 
 _ADD: LiteralString = """
 INSERT INTO discreet.user_token (user_key, change_key, tokens, documents)
-VALUES (%(user_key)s, %(change_key)s, %(tokens)t::bigint[], %(documents)t::integer[])
+VALUES (%(user_key)s, %(change_key)s, %(tokens)t::integer[], %(documents)t::integer[])
 """
 """Arrays as their literals: for those of a hundred memories the driver needs 0.3 ms instead of 2.5."""
 
@@ -47,7 +46,7 @@ _TAKE: LiteralString = """
 DELETE FROM discreet.user_token WHERE user_key = %(user_key)s RETURNING tokens, documents
 """
 _HEADER_BYTES = 20
-"""Of an array of one dimension in binary format. Then there is the size of each element, in 4 bytes, and the element."""
+"""Of an array of one dimension in binary format. Then there is the size of each element, in 4 bytes, and the element, in 4 too."""
 
 _IS_DUE: LiteralString = "SELECT counted_at < now() - make_interval(secs => %(seconds)s) AS is_due FROM discreet.corpus"
 
@@ -76,7 +75,6 @@ _SUMMED: LiteralString = "UPDATE discreet.corpus SET documents = %(documents)s, 
 async def count_tokens(
     cursor: AsyncCursor[dict[str, Any]],
     user_key: UUID,
-    keys: UserKeys,
     *,
     new: Iterable[Iterable[int]] = (),
     gone: Iterable[Iterable[int]] = (),
@@ -91,13 +89,11 @@ async def count_tokens(
         counts.update(list(tokens))
     for tokens in gone:
         counts.subtract(list(tokens))
-    changed = {token: documents for token, documents in counts.items() if documents}
-    if not changed:
+    if not any(counts.values()):
         return
-    written = Counter(dict(zip(keys.tokens(changed), changed.values(), strict=True)))
-    if any(documents < 0 for documents in changed.values()):
-        written.update(await _take(cursor, user_key))
-    await _add(cursor, user_key, written)
+    if any(documents < 0 for documents in counts.values()):
+        counts.update(await _take(cursor, user_key))
+    await _add(cursor, user_key, counts)
 
 
 async def _take(cursor: AsyncCursor[dict[str, Any]], user_key: UUID) -> Counter[int]:
@@ -107,23 +103,23 @@ async def _take(cursor: AsyncCursor[dict[str, Any]], user_key: UUID) -> Counter[
     await cursor.fetchone()  # in a pipeline there is no result before one is asked for
     if (taken := cursor.pgresult) is not None:
         for row in range(taken.ntuples):
-            tokens, documents = _numbers(taken.get_value(row, 0), 8), _numbers(taken.get_value(row, 1), 4)
+            tokens, documents = _numbers(taken.get_value(row, 0)), _numbers(taken.get_value(row, 1))
             for token, number in zip(tokens, documents, strict=True):
                 counts[token] += number
     return counts
 
 
 async def _add(cursor: AsyncCursor[dict[str, Any]], user_key: UUID, counts: Mapping[int, int]) -> None:
-    """Add a row with what the numbers of documents change by, by digest of the token."""
+    """Add a row with what the numbers of documents change by, by token."""
     changed = {token: documents for token, documents in counts.items() if documents}
     if changed:
         given = {"tokens": _literal(changed), "documents": _literal(changed.values())}
         await cursor.execute(_ADD, {"user_key": user_key, "change_key": uuid4(), **given})
 
 
-def _numbers(sent: bytes | None, size: int) -> list[int]:
-    """Return the numbers of `size` bytes in an array in binary format: the driver takes ten times as long."""
-    elements = np.frombuffer(sent or b"", dtype=[("size", ">i4"), ("number", f">i{size}")], offset=_HEADER_BYTES)
+def _numbers(sent: bytes | None) -> list[int]:
+    """Return the numbers in an array in binary format: the driver takes ten times as long."""
+    elements = np.frombuffer(sent or b"", dtype=[("size", ">i4"), ("number", ">i4")], offset=_HEADER_BYTES)
     numbers: list[int] = elements["number"].tolist()
     return numbers
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import LiteralString
 
-from discreet.access.user_keys import UserKeys
 from discreet.storage.database.connecting.pool import Pool
 
 MAX_AGE_SECONDS = 60.0
@@ -21,7 +20,7 @@ MAX_CACHED = 50_000
 _READ: LiteralString = """
 SELECT t.token, coalesce(f.documents, 0) AS documents, c.documents AS corpus, c.counted_at
 FROM discreet.corpus c
-CROSS JOIN unnest(%(tokens)s::bigint[]) AS t (token)
+CROSS JOIN unnest(%(tokens)s::integer[]) AS t (token)
 LEFT JOIN discreet.token_frequency f USING (token)
 """
 
@@ -29,10 +28,9 @@ LEFT JOIN discreet.token_frequency f USING (token)
 class TokenFrequencies:
     """The sums of `token_counts`, and what this process has added since they were made."""
 
-    def __init__(self, pool: Pool, *, keys: UserKeys, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, pool: Pool, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Use `pool`, whose owner closes it."""
         self._pool = pool
-        self._keys = keys
         self._clock = clock
         self._corpus = 0
         self._counted_at: datetime | None = None
@@ -64,13 +62,12 @@ class TokenFrequencies:
         return {token: documents for token, (documents, read_at) in cached.items() if read_at >= fresh_from}
 
     async def _read(self, tokens: list[int]) -> dict[int, int]:
-        token_of = dict(zip(self._keys.tokens(tokens), tokens, strict=True))
         async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-            rows = await (await cursor.execute(_READ, {"tokens": list(token_of)})).fetchall()
+            rows = await (await cursor.execute(_READ, {"tokens": tokens})).fetchall()
         if rows[0]["counted_at"] != self._counted_at:
             self._begin(rows[0]["counted_at"], rows[0]["corpus"])
         now = self._clock()
-        found = {token_of[row["token"]]: row["documents"] for row in rows}
+        found = {row["token"]: row["documents"] for row in rows}
         for token, documents in found.items():
             self._cached[token] = documents, now
             self._cached.move_to_end(token)

@@ -11,7 +11,7 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from discreet.errors import EncryptionError
-from discreet.retrieval.lexical import REACH, Impacts, Neighbour, impacts, mark_impacts, token_ids
+from discreet.retrieval.lexical import REACH, Impacts, Neighbour, TokenDigest, impacts, mark_impacts, token_ids
 from discreet.state.records import Place
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
@@ -75,7 +75,11 @@ def by_place(said: Iterable[Said]) -> dict[Place, list[list[int]]]:
 
 
 async def said_at(
-    cursor: AsyncCursor[dict[str, Any]], user_key: UUID, places: Collection[Place], sealer: FieldSealer
+    cursor: AsyncCursor[dict[str, Any]],
+    user_key: UUID,
+    places: Collection[Place],
+    sealer: FieldSealer,
+    words: TokenDigest,
 ) -> list[Said]:
     """Return what the user's memories hold at `places`, of those that can be opened: the words of others stay as they are."""
     if not places:
@@ -92,7 +96,8 @@ async def said_at(
         except EncryptionError:
             unreadable.append(row["entry_id"])
             continue
-        said.append(Said(row["entry_id"], place, token_ids(text), mark_impacts(text, row["created_at"])))
+        marks = mark_impacts(text, row["created_at"], words)
+        said.append(Said(row["entry_id"], place, token_ids(text, words), marks))
     report_unreadable("memory", unreadable)
     return said
 
@@ -102,11 +107,12 @@ async def refresh_words(
     user_key: UUID,
     changed: set[Place],
     sealer: FieldSealer,
+    words: TokenDigest,
     *,
     but: Collection[UUID] = (),
 ) -> None:
     """Weigh the words of every memory near a `changed` place anew, apart from the ids in `but`."""
-    said = await said_at(cursor, user_key, around(changed, 2 * REACH), sealer)
+    said = await said_at(cursor, user_key, around(changed, 2 * REACH), sealer, words)
     tokens, affected = by_place(said), around(changed, REACH)
     updates = []
     for each in said:

@@ -36,7 +36,7 @@ class Preparer:
     fields: Sequence[str]
     """Paths of the texts that items are found by, where a put does not say."""
     keys: UserKeys
-    """Of namespaces."""
+    """Of namespaces, and of the words that items are found by."""
 
     def prepare(self, op: Op, began: Beginning | None = None, actor: Actor = SELF) -> Prepared:
         """Return `op` checked, redacted and storable. `began`: under what the turn began that it is of; `actor`: who asks.
@@ -66,7 +66,9 @@ class Preparer:
             item_key=item_key_of(op.key),
             key=op.key,
             value=None if op.value is None else written_value(op.value),
-            texts=[] if op.value is None else texts_of(op.value, op.index, self.fields, self.redactor),
+            texts=[]
+            if op.value is None
+            else texts_of(op.value, op.index, self.fields, self.redactor, self.keys.token_digest),
             ttl=op.ttl,
             owner=self.keys.of_user(op.namespace[1]) if is_owned else None,
             began=began,

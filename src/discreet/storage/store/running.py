@@ -69,7 +69,7 @@ class StoreRunner:
     async def _write(
         self, puts: Sequence[Put], vectors: Sequence[Sequence[Vectors]], began: Mapping[UUID, int]
     ) -> list[Impacts]:
-        writer = StoreWriter(space_key=self.rules.space.key, sealer=self.rules.sealer, keys=self.rules.keys)
+        writer = StoreWriter(space_key=self.rules.space.key, sealer=self.rules.sealer)
         async with self.locks.locked(began, epoch=began) as locked:
             new = await writer.write(locked.cursor, puts, vectors)
             await self._tell(locked.cursor, puts)
@@ -97,12 +97,14 @@ class StoreRunner:
         return began
 
     async def _questions(self, queries: set[str]) -> dict[str, StoreQuestion]:
+        words = self.rules.keys.token_digest
+
         async def question(text: str) -> StoreQuestion:
             [vector] = self.rules.space.checked([await self.embeddings.aembed_query(embedded_question(text))])
-            asked = read_question(text)
+            asked = read_question(text, words)
             with storage_errors():
                 rarity = await self.frequencies.rarity(asked.words)
-            return question_of(text, vector, asked.weights(rarity))
+            return question_of(text, vector, asked.weights(rarity), words)
 
         texts = sorted(queries)
         return dict(zip(texts, await asyncio.gather(*map(question, texts)), strict=True))

@@ -10,7 +10,7 @@ from uuid import UUID
 from langgraph.store.base import SearchOp
 
 from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
-from discreet.retrieval.lexical import Impacts, impacts, token_ids
+from discreet.retrieval.lexical import Impacts, TokenDigest, impacts, token_ids
 from discreet.storage.memories.rows import Vectors
 from discreet.storage.memories.search import FARNESS, LEAST_OR_SHARE, SCORES, SHARE, Search, question_parameters
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
@@ -126,9 +126,9 @@ class StoreQuestion:
     """The lexical score of a text that is the question itself."""
 
 
-def question_of(text: str, vector: Vectors, weights: Impacts) -> StoreQuestion:
+def question_of(text: str, vector: Vectors, weights: Impacts, words: TokenDigest) -> StoreQuestion:
     """Return the question `text`, given its embedding and the weights of what it asks for."""
-    own = impacts(token_ids(text))
+    own = impacts(token_ids(text, words))
     return StoreQuestion(vector, weights, sum(weights.get(token, 0.0) * impact for token, impact in own.items()))
 
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import LiteralString
 from uuid import UUID
 
-from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
 from discreet.errors import StorageError
 from discreet.storage.database.connecting.pool import Pool
@@ -66,14 +65,14 @@ SELECT (SELECT count(*) FROM gone) AS items, lexical FROM (VALUES (1)) AS always
 
 
 async def delete_expired_items(
-    works: Pool, locks: UserLocks, keys: UserKeys, *, until: datetime, batch: int = BATCH
+    works: Pool, locks: UserLocks, *, until: datetime, batch: int = BATCH
 ) -> AsyncGenerator[int, None]:
     """Delete what expired before `until`, of a namespace at most `batch` items in a transaction; yield how many after each."""
 
     async def delete(cursor: Cursor, user_key: UUID) -> int:
         given = {"user_key": user_key, "until": until, "batch": batch}
         rows = await (await cursor.execute(_SWEEP, given)).fetchall()
-        await count_tokens(cursor, user_key, keys, gone=map(tokens_of, rows))
+        await count_tokens(cursor, user_key, gone=map(tokens_of, rows))
         await forget_if_empty(cursor, [user_key])
         items: int = rows[0]["items"]
         return items
@@ -82,14 +81,14 @@ async def delete_expired_items(
         yield items
 
 
-async def sweep_expired(works: Pool, locks: UserLocks, keys: UserKeys) -> int:
+async def sweep_expired(works: Pool, locks: UserLocks) -> int:
     """Delete what has expired; return how many items went.
 
     Raises:
         StorageError: The database failed. What was deleted before stays so.
     """
     with storage_errors():
-        deleting = delete_expired_items(works, locks, keys, until=datetime.now(UTC))
+        deleting = delete_expired_items(works, locks, until=datetime.now(UTC))
         return sum([items async for items in deleting])
 
 

@@ -13,7 +13,7 @@ from langgraph.store.base import get_text_at_path, tokenize_path
 
 from discreet.errors import InvalidRecordError
 from discreet.ports import TextRedactor
-from discreet.retrieval.lexical import Impacts, impacts, token_ids
+from discreet.retrieval.lexical import Impacts, TokenDigest, impacts, token_ids
 from discreet.state.records import MemoryRecord
 from discreet.state.text import storable
 from discreet.storage.database.sealing import FieldSealer
@@ -55,7 +55,9 @@ def written_value(value: Mapping[str, Any]) -> str:
         ) from None
 
 
-def texts_of(value: Mapping[str, Any], index: Index, default: Sequence[str], redactor: TextRedactor) -> list[ItemText]:
+def texts_of(
+    value: Mapping[str, Any], index: Index, default: Sequence[str], redactor: TextRedactor, words: TokenDigest
+) -> list[ItemText]:
     """Return the texts of a redacted `value` that it is to be found by. Blank ones are left out.
 
     Raises:
@@ -68,7 +70,7 @@ def texts_of(value: Mapping[str, Any], index: Index, default: Sequence[str], red
         raise InvalidRecordError(f"An item is searched by at most {MAX_TEXTS:,} texts. Name fewer paths in `index`.")
     # Parts that were harmless on their own may read as a number or a name together.
     redacted = [redactor.redact(storable(text)) for text in texts]
-    return [ItemText(text, impacts(token_ids(text))) for text in redacted]
+    return [ItemText(text, impacts(token_ids(text, words))) for text in redacted]
 
 
 def _at_paths(value: Mapping[str, Any], paths: Sequence[str]) -> Iterator[str]:

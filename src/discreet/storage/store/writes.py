@@ -11,7 +11,6 @@ from uuid import UUID
 
 from discreet.access.actor import SELF, Actor
 from discreet.access.epochs import Beginning
-from discreet.access.user_keys import UserKeys
 from discreet.retrieval.lexical import Impacts
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.epochs import FIRST_EPOCH
@@ -99,8 +98,6 @@ class StoreWriter:
     """Of `discreet.embedding_space`."""
     sealer: FieldSealer
     """Of values and texts."""
-    keys: UserKeys
-    """Of namespaces, and of tokens that are counted."""
 
     async def write(self, cursor: Cursor, puts: Sequence[Put], vectors: Sequence[Sequence[Vectors]]) -> list[Impacts]:
         """Write `puts`, one an item, with the vectors of each one's texts. Their namespaces must be locked.
@@ -131,7 +128,7 @@ class StoreWriter:
         deleted = await cursor.fetchall()
         await self._write_texts(cursor, user_key, puts)
         words = [text.words for put, _ in puts for text in put.texts]
-        await count_tokens(cursor, user_key, self.keys, new=words, gone=map(tokens_of, deleted))
+        await count_tokens(cursor, user_key, new=words, gone=map(tokens_of, deleted))
         if gone:
             await forget_if_empty(cursor, [user_key])
         had_texts = {row["item_key"] for row in deleted}

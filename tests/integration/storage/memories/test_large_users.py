@@ -65,8 +65,8 @@ def fill(dsn, space, user_id, count, *, seed=0):
             for number, (vector, text) in enumerate(zip(vectors, texts, strict=True)):
                 copy.write_row(_row((user_key, app_key_of("default")), space, number, vector, text))
         connection.execute(
-            "INSERT INTO discreet.token_frequency SELECT t, count(*) FROM unnest(%s::bigint[]) t GROUP BY t",
-            (USER_KEYS.tokens(token for text in texts for token in set(token_ids(text))),),
+            "INSERT INTO discreet.token_frequency SELECT t, count(*) FROM unnest(%s::integer[]) t GROUP BY t",
+            ([token for text in texts for token in set(token_ids(text, USER_KEYS.token_digest))],),
         )
         connection.execute("UPDATE discreet.corpus SET documents = %s, counted_at = now()", (count,))
     with psycopg.connect(dsn, autocommit=True) as connection:
@@ -75,7 +75,7 @@ def fill(dsn, space, user_id, count, *, seed=0):
 
 
 def _row(keys, space, number, vector, text):
-    own = impacts(token_ids(text))
+    own = impacts(token_ids(text, USER_KEYS.token_digest))
     written = "[" + ",".join(f"{x:.4f}" for x in vector) + "]"
     bits = "".join("1" if x > 0 else "0" for x in vector)
     columns = (written, bits)

@@ -116,7 +116,7 @@ async def test_a_known_id_updates_the_users_own_record_and_never_anothers(memori
     assert await texts(memories, "bob") == ["Keeps no parrots"]
 
 
-[FACT] = USER_KEYS.tokens([token_id("fact")])
+FACT = token_id("fact", USER_KEYS.token_digest)
 
 
 @pytest.mark.slow

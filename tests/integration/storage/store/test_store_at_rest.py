@@ -358,7 +358,8 @@ async def test_a_search_of_one_namespace_reads_the_covering_index(storage):
 async def _plans(store, space):
     """Return the plan of the search that a question asks for."""
     runner = store._runner
-    question = question_of("note", await runner.embeddings.aembed_query("note"), {1: 1.0})
+    vector = await runner.embeddings.aembed_query("note")
+    question = question_of("note", vector, {1: 1.0}, USER_KEYS.token_digest)
     namespace = USER_KEYS.of_namespace(path_of(space))
     search = build_ranked(
         SearchOp(space), [namespace], question, runner.rules.space, "convex", conditions=[], shortlist=150

@@ -74,7 +74,7 @@ CREATE TYPE discreet.memory_type AS ENUM (
 -- Vectors have unit length, so that the inner product (<#>, which pgvector negates) is the cosine. The columns have no
 -- fixed size: the space decides. `sketch` has the signs of the vector, one bit a dimension: the index holds these, and a
 -- search compares the vectors of the few rows that they let through.
--- `lexical` holds the BM25 impacts of the text's own words under hashed token ids, and in the upper half of its dimensions
+-- `lexical` holds the BM25 impacts of the text's own words under keyed token ids, and in the upper half of its dimensions
 -- those of words that only the turns right before and after have; together at most 180.
 -- NULL stands for no tags, flags, provenance or feedback.
 -- `valid_to` in the past means superseded: kept, and found as of then only.
@@ -192,12 +192,12 @@ CREATE TABLE discreet.memory_stats (
 
 -- In how many of a user's memories each token is: a row for each save and deletion, with the tokens whose number of
 -- documents it changed and by how much. They are merged when there are many, and when something is deleted. A row for
--- each token took 12 ms of a save of 100 memories instead of 1, and eight times the room. Tokens are digests under the
--- identity key, so that nobody without it can tell which words those are.
+-- each token took 12 ms of a save of 100 memories instead of 1, and eight times the room. Tokens, here and in
+-- discreet.memory, are digests under the identity key, so that nobody without it can tell which words those are.
 CREATE TABLE discreet.user_token (
     user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
     change_key uuid NOT NULL, -- any
-    tokens bigint[] NOT NULL,
+    tokens integer[] NOT NULL,
     documents integer[] NOT NULL,
     PRIMARY KEY (user_key, change_key)
 );
@@ -207,7 +207,7 @@ ALTER TABLE discreet.user_token ALTER COLUMN tokens SET STORAGE EXTERNAL;
 
 -- The sums of it over all users, as of the last count, and of how many memories.
 CREATE TABLE discreet.token_frequency (
-    token bigint PRIMARY KEY,
+    token integer PRIMARY KEY,
     documents bigint NOT NULL
 );
 

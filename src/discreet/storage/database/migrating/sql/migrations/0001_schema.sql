@@ -145,7 +145,7 @@ CREATE TABLE discreet.memory_stats (
 CREATE TABLE discreet.user_token (
     user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
     change_key uuid NOT NULL,
-    tokens bigint[] NOT NULL,
+    tokens integer[] NOT NULL,
     documents integer[] NOT NULL,
     PRIMARY KEY (user_key, change_key)
 );
@@ -153,7 +153,7 @@ CREATE TABLE discreet.user_token (
 ALTER TABLE discreet.user_token ALTER COLUMN tokens SET STORAGE EXTERNAL;
 
 CREATE TABLE discreet.token_frequency (
-    token bigint PRIMARY KEY,
+    token integer PRIMARY KEY,
     documents bigint NOT NULL
 );
 
