@@ -81,7 +81,7 @@ async def once(clock: Clock, storage: Storage, user: str, number: int) -> None:
 async def measured(dsn: str) -> dict[str, float]:
     """Return the median of each operation at the database of `dsn`."""
     clock = Clock()
-    settings = Settings(reembed=False, large_user_memories=0)
+    settings = Settings(reembed=False)
     async with open_storage(dsn, embeddings=StubEmbeddings(512), settings=settings) as storage:
         for user in USERS:
             await storage.memories.save(user, facts(user, 500, "fact"), dedup=False)

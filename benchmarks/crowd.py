@@ -1,9 +1,8 @@
 """Searches among a million memories, and of one user with many: `python benchmarks/crowd.py [--quick] [--json]`.
 
-2,000 users with 500 memories each and one with 70,000 in one database of the embedded server, Discreet alone. First nobody has
-indexes of their own, then the large user has, which the storage builds by itself. Each time the server is started anew and
-the system asked to forget its files' pages; every user's first search after that counts as cold, those of the next rounds
-as warm. Searches are made one after another, embeddings are looked up. It prints what the searches took, the plans, and
+2,000 users with 500 memories each and one with 70,000 in one database of the embedded server, Discreet alone. The server is
+started anew and the system asked to forget its files' pages; every user's first search after that counts as cold, those of the
+next rounds as warm. Searches are made one after another, embeddings are looked up. It prints what the searches took, the plans, and
 the sizes of tables and indexes. Nothing fails.
 """
 
@@ -11,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,11 +17,10 @@ from tempfile import TemporaryDirectory
 import psycopg
 from comparing.report import machine
 from comparing.spread import Spread, as_json, as_table
-from crowding.looking import forget_pages, has_indexes, plan, save_each, search_each, seconds_of_sum, sizes
+from crowding.looking import forget_pages, plan, save_each, search_each, seconds_of_sum, sizes
 from crowding.people import Crowd, Size, fill_crowd
-from racing.contestant import settle
 from racing.meeting import progress
-from racing.ours import OurRace, Ours
+from racing.ours import Ours
 from racing.people import make_person
 from racing.server import large_server
 
@@ -72,50 +69,22 @@ def main() -> None:
 
 def measure(folder: Path, size: Size, rounds: Rounds) -> tuple[Found, str]:
     """Fill a server in `folder` and ask it; return what was found and the server's version."""
-    found = Found()
     with large_server(folder) as dsn:
         crowd = asyncio.run(fill_crowd(dsn, size, asked_of_large=rounds.large))
-    for large_from in (0, size.large // 2):
-        forget_pages(folder)
-        with lease_server(folder) as dsn:
-            asked = asyncio.run(ask(dsn, crowd, rounds, large_from))
-            found.spreads.extend(asked.spreads)
-            found.more.update(asked.more)
-            with psycopg.connect(dsn) as connection:
-                server = connection.info.parameter_status("server_version") or ""
-        if not large_from:
-            progress("building the large user's own indexes")
-            with lease_server(folder) as dsn:
-                seconds = asyncio.run(build_indexes(dsn, crowd, size.large // 2))
-                found.more["Building the large user's own indexes"] = [f"{seconds:,.1f} s"]
+    forget_pages(folder)
+    with lease_server(folder) as dsn:
+        found = asyncio.run(ask(dsn, crowd, rounds))
+        with psycopg.connect(dsn) as connection:
+            server = connection.info.parameter_status("server_version") or ""
     return found, server
 
 
-async def until_indexed(race: OurRace, crowd: Crowd) -> None:
-    """Wait until the storage searches by the large user's own indexes, which it builds if they are not there."""
-    while not await has_indexes(race, crowd.large[0], crowd.embeddings):
-        await asyncio.sleep(0.1)
-
-
-async def build_indexes(dsn: str, crowd: Crowd, large_from: int) -> float:
-    """Let a storage build the indexes of users with more than `large_from` memories; return the seconds that it took."""
-    started = time.perf_counter()
-    async with Ours().open(dsn, crowd.embeddings, large_user_memories=large_from) as race:
-        await until_indexed(race, crowd)
-    seconds = time.perf_counter() - started
-    await settle(dsn)
-    return seconds
-
-
-async def ask(dsn: str, crowd: Crowd, rounds: Rounds, large_from: int) -> Found:
-    """Ask all questions, in a database where users above `large_from` have their indexes already; 0: nobody."""
+async def ask(dsn: str, crowd: Crowd, rounds: Rounds) -> Found:
+    """Ask all questions."""
     size, found = crowd.size, Found()
-    group = f"{size.users:,} users x {size.memories:,} and one x {size.large:,} memories, {size.dims} dims, "
-    group += "with the large one's own indexes" if large_from else "no indexes of a user's own"
+    group = f"{size.users:,} users x {size.memories:,} and one x {size.large:,} memories, {size.dims} dims"
     progress(group)
-    async with Ours().open(dsn, crowd.embeddings, large_user_memories=large_from) as race:
-        if large_from:
-            await until_indexed(race, crowd)
+    async with Ours().open(dsn, crowd.embeddings) as race:
         for what, asked in (("a user's search", crowd.questions[: rounds.users]), ("the large user's", crowd.large)):
             cold = await search_each(race, asked)
             warm = [ms for _ in range(rounds.warm) for ms in await search_each(race, asked)]
@@ -123,7 +92,7 @@ async def ask(dsn: str, crowd: Crowd, rounds: Rounds, large_from: int) -> Found:
             found.spreads.append(Spread.of(group, f"{what}, warm", warm))
             found.more[f"Plan of {what}: {group}"] = await plan(race, asked[0], crowd.embeddings)
         users = [question.user_id for question in crowd.questions[: rounds.users]]
-        new = make_person(size.users + 1 + bool(large_from), memories=len(users), dims=size.dims)
+        new = make_person(size.users + 1, memories=len(users), dims=size.dims)
         crowd.embeddings.add(new.texts, new.vectors)
         found.spreads.append(Spread.of(group, "a fact saved", await save_each(race, users, new.texts)))
         found.more[f"Sizes: {group}"] = await sizes(race, size.users * size.memories + size.large)

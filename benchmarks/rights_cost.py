@@ -126,7 +126,6 @@ async def filled(server: str, name: str, variant: Variant, keys: KeyProvider) ->
     settings = Settings(
         audit=variant.audit,
         reembed=False,
-        large_user_memories=0,
         max_memories_per_user=1_000_000,
         postgres_dsn=SecretStr(app),
         postgres_worker_dsn=SecretStr(worker),

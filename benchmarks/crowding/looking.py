@@ -68,23 +68,16 @@ async def sizes(race: OurRace, memories: int) -> list[str]:
     async with race.storage.pool.connection() as connection:
         rows = await (await connection.execute(_SIZES)).fetchall()
     return [
-        f"{_name(row['name']):44}{row['bytes'] / 1e6:>10,.0f} MB{row['bytes'] / memories:>10,.0f} bytes a memory"
+        f"{row['name']:44}{row['bytes'] / 1e6:>10,.0f} MB{row['bytes'] / memories:>10,.0f} bytes a memory"
         for row in rows
     ]
-
-
-async def has_indexes(race: OurRace, question: Question, embeddings: Lookup) -> bool:
-    """Tell whether this process searches by indexes of the user's own: such a statement is made of bytes."""
-    vector = embeddings.embed_query(question.text)
-    search = await race.storage.memories.plan(keys().of_user(question.user_id), question.text, vector, limit=LIMIT)
-    return isinstance(search.statement, bytes)
 
 
 async def plan(race: OurRace, question: Question, embeddings: Lookup) -> list[str]:
     """Return what the plan of a search reads, and by which nodes it goes."""
     vector = embeddings.embed_query(question.text)
     search = await race.storage.memories.plan(keys().of_user(question.user_id), question.text, vector, limit=LIMIT)
-    statement = search.statement if isinstance(search.statement, bytes) else search.statement.encode()
+    statement = search.statement.encode()
     async with race.storage.pool.connection() as connection, connection.cursor() as cursor:
         await cursor.execute(b"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + statement, search.parameters)
         row = await cursor.fetchone()
@@ -104,14 +97,7 @@ def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _read(node: Mapping[str, Any]) -> str:
-    what = _name(node.get("Index Name", node.get("Relation Name", "")))
+    what = node.get("Index Name", node.get("Relation Name", ""))
     rows = node["Actual Rows"] * node["Actual Loops"]
     pages = f"{node['Shared Hit Blocks']:,} pages in RAM, {node['Shared Read Blocks']:,} read"
     return f"{node['Node Type']} {what}: {rows:,.0f} rows, {pages}"
-
-
-def _name(name: str) -> str:
-    """Leave the user's key out of the name of an index of their own."""
-    if not name.startswith("memory_large_"):
-        return name
-    return f"the large user's own, of {'words' if name.endswith('_words') else 'vectors'}"

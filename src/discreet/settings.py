@@ -82,7 +82,7 @@ class Settings(BaseSettings):
     )
     postgres_owner_dsn: PostgresDsn | None = Field(
         default=None,
-        description="The same database as the role that owns the tables: for migrations, and indexes of users with many memories.",
+        description="The same database as the role that owns the tables: for migrations.",
     )
     row_security: bool = Field(
         default=True, description="Whether the embedded server keeps users apart itself, by row-level security."
@@ -375,9 +375,6 @@ class Settings(BaseSettings):
     )
     reembed: bool = Field(
         default=True, description="Re-embed in the background what another embedding model or size has made."
-    )
-    large_user_memories: int = Field(
-        default=5_000, ge=0, description="Memories above which a user gets search indexes of their own; 0: never."
     )
     max_memories_per_user: int = Field(
         default=1_000, ge=1, description="Memories a user may have, conversation turns apart; then the least useful go."

@@ -1,4 +1,4 @@
-"""What is done for all users together reads and writes many shards: sums, expiry, sweeps, re-embedding, large users' indexes."""
+"""What is done for all users together reads and writes many shards: sums, expiry, sweeps, re-embedding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from discreet.state.records import MemoryRecord, TurnRecord
 from discreet.storage import open_storage
 from discreet.storage.database.connecting.connection import connect
 from discreet.storage.database.expiry import delete_expired
-from discreet.storage.memories.large_users.users import LargeUsers
 from discreet.storage.memories.spaces.reembedding import Reembedding
 from discreet.storage.memories.spaces.reindex import rebuild_search_index
 from discreet.storage.memories.spaces.spaces import activate_space, register_space
@@ -24,13 +23,6 @@ from discreet.testing import StubEmbeddings
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 USERS = [f"user {n}" for n in range(12)]
-INDEXES = """
-SELECT count(*) FROM run_command_on_placements('discreet.memory',
-    $$SELECT count(*) FROM pg_index WHERE indrelid = '%s'::regclass AND indisvalid
-      AND indexrelid::regclass::text LIKE '%%memory\\_large\\_%%'$$)
-WHERE success AND result::int = 2
-"""
-PLACEMENTS = "SELECT count(*) FROM run_command_on_placements('discreet.memory', 'SELECT 1')"
 
 
 def opened(dsn, dims=64):
@@ -115,24 +107,6 @@ async def test_all_memories_move_to_another_space_and_the_index_is_rebuilt(stora
     assert (moved.rows, moved.failures, moved.finished, await job.left()) == (2 * len(USERS), 0, True, 0)
     await rebuild_search_index(database)
     assert value(watching, "SELECT count(*) FROM discreet.memory WHERE space_key = %s", (space.key,)) == 2 * len(USERS)
-
-
-async def test_indexes_of_large_users_are_made_on_all_shards_found_used_and_dropped(storage, database, watching):
-    many = [MemoryRecord(text=f"Has seen {n} quokkas", type="event") for n in range(40)]
-    await storage.memories.save("ann", many, dedup=False)
-    space = await register_space(storage.pool, StubEmbeddings(64))
-    large = LargeUsers(storage.pool, dsn=database, space=space, limit=20)
-    await large.keep()
-    assert large.find(USER_KEYS.of_user("ann"))
-    assert not large.find(USER_KEYS.of_user(USERS[0]))
-    assert value(watching, INDEXES) == value(watching, PLACEMENTS)
-    before = await storage.memories.search("ann", "seen 7 quokkas")
-    storage.memories._large_users = large
-    assert {hit.record.text for hit in await storage.memories.search("ann", "seen 7 quokkas", limit=40)} >= {
-        before[0].record.text
-    }
-    await LargeUsers(storage.pool, dsn=database, space=space, limit=1_000).keep()
-    assert value(watching, INDEXES) == 0
 
 
 async def test_hits_of_users_on_several_nodes_are_counted(storage, watching):

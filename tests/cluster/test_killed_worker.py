@@ -56,7 +56,7 @@ class Worker:
 
 async def test_what_was_acknowledged_is_there_and_the_counts_are_right(database, cluster, record_property):
     assert all(host in ("127.0.0.1", "localhost") for host, _ in cluster.workers)
-    settings = Settings(reembed=False, large_user_memories=0, pool_size=8)
+    settings = Settings(reembed=False, pool_size=8)
     name = database.rpartition("/")[2]
     async with (
         open_storage(database, embeddings=StubEmbeddings(dims=64), settings=settings) as storage,

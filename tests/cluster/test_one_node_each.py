@@ -21,7 +21,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def without_jobs(**values):
-    return Settings(reembed=False, large_user_memories=0, **values)
+    return Settings(reembed=False, **values)
 
 
 @pytest.fixture(params=[256, 1024], ids=["narrow", "wide"])

@@ -32,7 +32,7 @@ ODD = {
     "standard_conforming_strings": "off",
     "timezone": "'Asia/Ho_Chi_Minh'",
 }
-QUIET = {"reembed": False, "large_user_memories": 0}
+QUIET = {"reembed": False}
 ANN = Context(user_id="ann")
 
 

@@ -69,7 +69,7 @@ def run_reembed(dsn: str | None, *, as_json: bool, reindex: bool) -> int:
 async def _reembed(dsn: str | None, *, reindex: bool) -> Summary:
     start = time.perf_counter()
     settings = load_settings()
-    without_maintenance = settings.model_copy(update={"reembed": False, "large_user_memories": 0})
+    without_maintenance = settings.model_copy(update={"reembed": False})
     async with open_storage(dsn, settings=without_maintenance) as storage:
         embeddings = await chosen_embeddings(
             storage.memory_settings, settings, otherwise=embedding_provider(settings=settings)

@@ -47,13 +47,10 @@ async def _print(dsn: str | None, names: RoleNames) -> list[str]:
 
 def _tell(done: RolesApplied, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({name: list(getattr(done, name)) for name in ("steps", "needs_superuser", "foreign")}))
+        print(json.dumps({name: list(getattr(done, name)) for name in ("steps", "foreign")}))
         return
     if not done.steps:
         print("All roles and policies are as they are to be.")
     if done.foreign:
         print("Somebody else put there, which may let more be seen, and which is left as it is:")
         print("\n".join(f"  {what}" for what in done.foreign))
-    if done.needs_superuser:
-        print("For users with many memories, have a superuser run:")
-        print("\n".join(f"{statement};" for statement in done.needs_superuser))

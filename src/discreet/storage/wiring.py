@@ -44,7 +44,6 @@ from discreet.storage.database.users.owners import Owners
 from discreet.storage.delegation import PostgresDelegations
 from discreet.storage.embedded.watch import is_coming_back
 from discreet.storage.maintenance import Work, after
-from discreet.storage.memories.large_users.users import LargeUsers
 from discreet.storage.memories.memories import PostgresMemories
 from discreet.storage.memories.saving import SaveRules
 from discreet.storage.memories.spaces.reembedding import Reembedding
@@ -174,9 +173,6 @@ def wire(
     frequencies = TokenFrequencies(pool)
     everybody = works or pool  # a role that may not see all users is refused what is about them all
     reembedding = Reembedding(everybody, locks=locks, embeddings=embeddings, space=space, sealer=sealer)
-    large_users = LargeUsers(
-        everybody, dsn=access.owner, space=space, limit=settings.large_user_memories, searching=pool
-    )
     rules = SaveRules(space=space, memory_settings=memory_settings, sealer=sealer, keys=user_keys)
     memories = PostgresMemories(
         pool,
@@ -186,7 +182,6 @@ def wire(
         frequencies=frequencies,
         locks=locks,
         fusion=settings.fusion,
-        large_users=large_users,
         want=reembedding.want,
         read_pool=read_pool,
         audit=audit,
@@ -216,8 +211,6 @@ def wire(
         jobs["audit_seals"] = after(SWEEP_DELAY_SECONDS, sealing.keep)
     if settings.reembed:
         jobs["reembedding"] = partial(reembed, reembedding, pool=everybody, dsn=access.worker, space=space)
-    if settings.large_user_memories:
-        jobs["large_users"] = large_users.keep
     health = DatabaseHealth(pool)
     ages = Ages(everybody)
     sampling = Sampling(
@@ -229,10 +222,9 @@ def wire(
         memory_settings=memory_settings,
     )
     jobs["waiting"] = after(SWEEP_DELAY_SECONDS, sampling.works)
-    if read_only:  # indexes are made elsewhere and used here
-        jobs = {"large_users": large_users.load} if settings.large_user_memories else {}
-    if works is None:
+    if read_only or works is None:
         jobs = {}
+    if works is None:
         logger.info("storage.no_maintenance cause=role")
     jobs["database"] = after(SWEEP_DELAY_SECONDS, sampling.database)
     jobs["short_term_size"] = after(SWEEP_DELAY_SECONDS, sampling.sizes)

@@ -66,7 +66,7 @@ async def found(storage, stored):
 
 
 def opened(data_dir):
-    settings = Settings(_env_file=None, data_dir=data_dir, reembed=False, large_user_memories=0)
+    settings = Settings(_env_file=None, data_dir=data_dir, reembed=False)
     return open_storage(settings=settings, embeddings=StubEmbeddings(dims=64))
 
 

@@ -42,9 +42,7 @@ def run(data_dir, to=18):
 
 
 def opened(data_dir, version):
-    settings = Settings(
-        _env_file=None, data_dir=data_dir, postgres_version=version, reembed=False, large_user_memories=0
-    )
+    settings = Settings(_env_file=None, data_dir=data_dir, postgres_version=version, reembed=False)
     return open_storage(settings=settings, embeddings=StubEmbeddings(dims=64))
 
 

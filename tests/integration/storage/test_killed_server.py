@@ -18,7 +18,7 @@ KILLS = 10
 
 @pytest.mark.slow
 async def test_what_was_acknowledged_is_there_and_the_counts_are_right(database, record_property):
-    settings = Settings(reembed=False, large_user_memories=0)
+    settings = Settings(reembed=False)
     with copy_of(database) as server:
         async with (
             open_storage(server.dsn, embeddings=StubEmbeddings(dims=64), settings=settings) as storage,

@@ -19,7 +19,7 @@ from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 from discreet.testing.chat_models import RecordingChatModel
 
-PLAIN = {"reembed": False, "large_user_memories": 0}
+PLAIN = {"reembed": False}
 
 
 class Says(RecordingChatModel):

@@ -126,7 +126,7 @@ def _wrap(steps: Steps, name: str) -> None:
 @asynccontextmanager
 async def worker_of(dsn: str, provider: OutsideProvider, *, lease_seconds: float = 90.0, review: bool = False) -> Any:
     """Yield a storage of its own with a worker over it."""
-    settings = Settings(reembed=False, large_user_memories=0)
+    settings = Settings(reembed=False)
     live = FixedSettings(MemorySettings(memory_extraction_provider="openai", memory_extraction_review=review))
     async with open_storage(dsn, embeddings=StubEmbeddings(dims=256), settings=settings) as storage:
         yield (

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString, Protocol
 from uuid import UUID
-
-from psycopg import Error
 
 from discreet.ports import SecretStore
 from discreet.rights.erasure.jobs import Jobs
@@ -19,13 +16,9 @@ from discreet.rights.erasure.tables import BATCH, ENTRIES, OF_NAMESPACE, OWNED, 
 from discreet.rights.erasure.threads import Threads
 from discreet.rights.namespaces import Namespace, owned_namespaces
 from discreet.storage import Storage
-from discreet.storage.database.connecting.connection import connect
 from discreet.storage.database.keys import digest
 from discreet.storage.database.statements import fetch, run
-from discreet.storage.memories.large_users.indexes import drop
 from discreet.storage.memories.memories import PostgresMemories
-
-logger = logging.getLogger(__name__)
 
 PAGE: Final = 100
 """Namespaces that are looked up at a time."""
@@ -52,10 +45,6 @@ SELECT entry_id FROM discreet.memory WHERE user_key = %(user_key)s AND ({ENTRIES
 """
 
 _FORGET_NAMESPACE: LiteralString = "DELETE FROM discreet.store_namespace WHERE user_key = %(user_key)s"
-
-_INDEXES: LiteralString = """
-SELECT relname AS name FROM pg_class WHERE relkind IN ('i', 'I') AND starts_with(relname, %(prefix)s)
-"""
 
 _SUM_AGAIN: LiteralString = "UPDATE discreet.corpus SET counted_at = 'epoch'"
 """How many memories have each word is counted anew within a minute, without those that went."""
@@ -111,7 +100,6 @@ class Steps:
         for rows in OWNED:
             await doing.rows(rows, {"user_key": doing.job.user_key})
         if not doing.is_dry:
-            await self._indexes(doing.job.user_key)
             await run(self.storage.works_pool, _SUM_AGAIN)
 
     async def take_late(self, doing: Counting) -> None:
@@ -209,16 +197,3 @@ class Steps:
         await doing.note("store", {"namespaces": 1})
         if not doing.is_dry:
             await run(self.storage.pool, _FORGET_NAMESPACE, given)
-            await self._indexes(namespace.user_key)
-
-    async def _indexes(self, user_key: UUID) -> None:
-        """Drop the indexes of a user of many memories, as their names have the key. What fails, maintenance does."""
-        found = await fetch(self.storage.works_pool, _INDEXES, {"prefix": f"memory_large_{user_key.hex}"})
-        if not found:
-            return
-        try:
-            async with await connect(self.storage.access.owner) as conn:
-                for row in found:
-                    await drop(conn, row["name"])
-        except Error as error:
-            logger.warning("erasure.indexes_left cause=%s", type(error).__name__)

@@ -15,8 +15,6 @@ TOKEN_COUNTS = 0x544F_4B45_4E53_554D
 """Key of the advisory lock: "TOKENSUM" in ASCII."""
 EXPIRY = 0x4558_5049_0000_0000
 """Least key of the advisory locks: "EXPI" in ASCII, and 32 bits that say whose rows expire."""
-LARGE_USERS = 0x4C41_5247_4555_5352
-"""Key of the advisory lock: "LARGEUSR" in ASCII."""
 AUDIT_SEALS = 0x4155_4449_5453_4541
 """Key of the advisory lock: "AUDITSEA" in ASCII."""
 

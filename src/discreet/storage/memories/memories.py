@@ -33,8 +33,6 @@ from discreet.storage.memories.browsing import build_get, build_latest
 from discreet.storage.memories.deleting import delete_entries, delete_one, delete_where
 from discreet.storage.memories.feedback import append_feedback
 from discreet.storage.memories.forgetting import MARKED, forget_entry, forget_text
-from discreet.storage.memories.large_users.search import MAX_LIMIT, build_large_search, servable
-from discreet.storage.memories.large_users.users import LargeUsers
 from discreet.storage.memories.rows import readable, record_from
 from discreet.storage.memories.saving import SaveRules, candidates_for
 from discreet.storage.memories.search import Search, arrange, build_search, question_parameters
@@ -63,16 +61,14 @@ class PostgresMemories:
         frequencies: TokenFrequencies,
         locks: UserLocks,
         fusion: Fusion = "convex",
-        large_users: LargeUsers | None = None,
         want: Callable[[UUID], None] | None = None,
         read_pool: Pool | None = None,
         audit: AuditLog,
     ) -> None:
         """Use `pool`, whose owner closes it after this. The space of `rules` is that of `embeddings`.
 
-        `read_pool` leads to a replica, which is searched. `large_users` knows who has indexes of their own; `want` is told the
-        user_key of a user some of whose memories
-        are of another embedding space.
+        `read_pool` leads to a replica, which is searched. `want` is told the user_key of a user some of whose memories are of
+        another embedding space.
         """
         self._pool = pool
         self._locks = locks
@@ -82,7 +78,6 @@ class PostgresMemories:
         self._rules = rules
         self._redactor = redactor
         self._fusion: Fusion = fusion
-        self._large_users = large_users
         self._want = want
         self._frequencies = frequencies
         self._usage = UsageCounts(pool)
@@ -179,7 +174,7 @@ class PostgresMemories:
         `threshold` applies to the calibrated similarity; a memory that shares a word with the query is exempt.
 
         Where the user has at most `few` current facts, all of them are returned beside these `limit`, near or not: behind what
-        was found, nearest first. People with indexes of their own have more in any case. Turns and summaries are no facts.
+        was found, nearest first. Turns and summaries are no facts.
 
         Raises:
             InvalidUserError: `user_id` can't be used.
@@ -229,18 +224,6 @@ class PostgresMemories:
             **question_parameters(embedding, weights, space),
         }
         filters = filters and self._asked(filters)
-        large = self._large_users and self._large_users.find(user_key)
-        if self._large_users and large and servable(filters) and limit <= MAX_LIMIT:
-            return build_large_search(
-                parameters,
-                rarity,
-                user_key=user_key,
-                memories=large.memories,
-                space=space,
-                fusion=self._fusion,
-                filters=filters,
-                apart=self._large_users.apart,
-            )
         return build_search(parameters, fusion=self._fusion, filters=filters, few=few)
 
     async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:

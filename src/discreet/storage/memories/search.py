@@ -74,7 +74,7 @@ LIMIT {limit}"""
 """Those whose `order` is least, from the covering index alone, unless a filter needs the table."""
 
 _FOUND: LiteralString = """
-WITH {tuned}candidates AS (
+WITH candidates AS (
     SELECT {columns}, {scores}
     FROM unnest(ARRAY({near})) AS near (entry_id)
     CROSS JOIN LATERAL (
@@ -148,7 +148,7 @@ the covering index alone."""
 class Search:
     """One search, ready to run."""
 
-    statement: LiteralString | bytes
+    statement: LiteralString
     """SQL with named parameters; one of a few texts, so that it stays prepared."""
     parameters: dict[str, Any]
     """By name."""
@@ -211,12 +211,10 @@ def shortlist_for(limit: int, dims: int) -> int:
     return shortlist
 
 
-def build_found(
-    near: LiteralString, *, conditions: LiteralString, fusion: Fusion, few: bool = False, tuned: LiteralString = ""
-) -> LiteralString:
+def build_found(near: LiteralString, *, conditions: LiteralString, fusion: Fusion, few: bool = False) -> LiteralString:
     """Return the statement that finds the best among the entries that the query `near` gives.
 
-    `tuned` are common table expressions that it reads. The parameters of `build_search` are needed.
+    The parameters of `build_search` are needed.
     """
     words = {"names": RECORD_NAMES, "columns": RECORD_COLUMNS, "scores": SCORES, "conditions": conditions}
     return _FOUND.format(
@@ -224,7 +222,6 @@ def build_found(
         fused=FUSIONS[fusion].strip(),
         few=_FEW.format(**words) if few else "",
         told=_TOLD.format(**words) if few else "",
-        tuned=tuned,
         **words,
     )
 

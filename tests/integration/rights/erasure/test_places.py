@@ -165,23 +165,6 @@ async def test_secrets_that_memories_refer_to_go(house):
     assert await secrets.forget("bob") == 1
 
 
-@pytest.mark.slow
-@pytest.mark.dialect
-async def test_indexes_named_after_a_user_are_dropped(database):
-    settings = Settings(reembed=False, large_user_memories=5)
-    async with a_house(database, settings=settings) as house:
-        await house.storage.memories.save(
-            "ann", [MemoryRecord(text=f"Bird {n} of mine") for n in range(12)], dedup=False
-        )
-        with psycopg.connect(database, autocommit=True) as connection:
-            connection.execute(
-                f"CREATE INDEX memory_large_{ANN.hex}_words ON discreet.memory (entry_id) WHERE user_key = '{ANN}'"
-            )
-            await house.erasures.erase("ann", Scope.everything())
-            names = connection.execute("SELECT relname FROM pg_class WHERE relname LIKE 'memory_large_%'").fetchall()
-    assert names == []
-
-
 class Elsewhere:
     """A place beside the database."""
 

@@ -57,7 +57,7 @@ PLANTED = {
         "INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) VALUES ('anns-talk', 'c', '{}')",
         (".checkpoints", "thread"),
     ),
-    "an index": (f"CREATE INDEX memory_large_{ANN.hex}_words ON discreet.memory (entry_id)", ("indexes", "key")),
+    "an index": (f"CREATE INDEX of_{ANN.hex} ON discreet.memory (entry_id)", ("indexes", "key")),
     "a table of others": (
         "CREATE TABLE public.notes (said jsonb); INSERT INTO notes VALUES ('[\"Zebrafinch\"]')",
         ("public.notes", "canary"),

@@ -39,7 +39,7 @@ def with_options(dsn, **parameters):
 
 
 def opened(dsn, **settings):
-    quiet = Settings(reembed=False, large_user_memories=0, **settings)
+    quiet = Settings(reembed=False, **settings)
     return open_storage(dsn, settings=quiet, embeddings=StubEmbeddings(dims=16))
 
 

@@ -276,7 +276,7 @@ async def log_a_turn(storage):
 @pytest.mark.direct("prepared statements")
 async def test_plans_made_on_an_empty_database_read_no_more_when_it_is_full(database, do, at_most):
     """Plans are generic and kept, so one made for no rows must do for many: nothing is analysed meanwhile."""
-    alone = Settings(pool_size=1, reembed=False, large_user_memories=0)  # nothing reads beside the call
+    alone = Settings(pool_size=1, reembed=False)  # nothing reads beside the call
     async with open_storage(database, settings=alone, embeddings=StubEmbeddings(DIMS)) as storage:
         for _ in range(2):
             await do(storage)

@@ -29,7 +29,7 @@ from discreet.storage.database.migrating.migrations import migrate
 from discreet.testing import StubEmbeddings
 
 RECORD = MemoryRecord(text="Keeps two African Grey parrots")
-QUIET = Settings(reembed=False, large_user_memories=0)
+QUIET = Settings(reembed=False)
 
 
 def opened(dsn, **options):

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -402,7 +402,6 @@ def test_nobody_has_code_of_their_own_run_with_the_rights_of_a_function(roles):
         ).fetchone()
         conn.execute(f"SELECT {threads}.checkpoint_owner('t', %s)", [me])
         conn.execute("SELECT discreet.me(), discreet.mine()")  # which a session keeps as it has read them first
-        conn.execute("SELECT count(*) FROM discreet.found_by_words('{1}')")
         conn.execute("SELECT discreet.read_for(%s, %s)", [me, me])
         assert conn.execute("SELECT current_setting('discreet.user_key')").fetchone() == (str(me),)
         assert {who for (who,) in conn.execute("SELECT who FROM pg_temp.seen")} <= {"discreet_app"}
@@ -473,57 +472,6 @@ def test_the_role_for_backups_dumps_everything(roles):
     assert "Keeps a parrot at home" in dumped
 
 
-async def many_memories(roles: Logins) -> UUID:
-    """Give ann 5,000 memories, one a word, and the index of words that users with many have."""
-    async with opened(roles.app) as storage:
-        await remember(storage, "ann", "parrot")
-        user_key = storage.background.key_of("ann")
-    with psycopg.connect(roles.owner, autocommit=True) as conn:
-        conn.execute(
-            "INSERT INTO discreet.memory (user_key, entry_id, app_key, space_key, type, created_at, embedding, sketch, lexical,"
-            " app_name, text, importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback)"
-            " SELECT user_key, gen_random_uuid(), app_key, space_key, type, created_at, embedding, sketch,"
-            " ('{' || n || ':1}/1000000')::sparsevec,"
-            " app_name, 'x', importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback"
-            " FROM (SELECT * FROM discreet.memory WHERE type = 'user_fact' LIMIT 1) m, generate_series(1, 5000) n"
-        )
-        conn.execute(
-            "CREATE INDEX large ON discreet.memory USING gin (discreet.token_places(lexical))"
-            f" WHERE user_key = '{user_key}'"
-        )
-        conn.execute("VACUUM ANALYZE discreet.memory")
-    return user_key
-
-
-@pytest.mark.slow
-@pytest.mark.one_server("its nodes can't look into an index by a function of ours")
-async def test_words_of_a_user_with_many_memories_are_found_by_their_index(roles):
-    user_key = await many_memories(roles)
-    found = "SELECT count(*) FROM (SELECT discreet.found_by_words(ARRAY[11, 12])) f"
-    with psycopg.connect(roles.app) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege, match="names no user"):
-        conn.execute(found)
-    with psycopg.connect(roles.app) as conn:
-        conn.execute("SELECT set_config('discreet.user_key', %s, true)", (str(user_key),))
-        assert conn.execute(found).fetchone() == (2,)
-        conn.execute("SELECT set_config('discreet.user_key', %s, true)", (str(uuid4()),))
-        assert conn.execute(found).fetchone() == (0,)
-    with psycopg.connect(roles.owner) as conn:
-        scans = conn.execute("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'large'").fetchone()
-        assert scans == (1,)
-
-
-@pytest.mark.skipif(CITUS_DSN is None, reason="a cluster marks functions as free of side effects instead")
-async def test_on_a_cluster_they_are_too(roles):
-    user_key = await many_memories(roles)
-    async with opened(roles.app) as storage, storage.pool.connection() as conn:
-        plan = await conn.execute(
-            f"EXPLAIN SELECT entry_id FROM discreet.memory WHERE user_key = '{user_key}'"
-            " AND discreet.token_places(lexical) && ARRAY[11, 12] AND %(user_key)s::uuid IS NOT NULL",
-            {"user_key": user_key},
-        )
-        assert "Bitmap Index Scan on large" in " ".join(row["QUERY PLAN"] for row in await plan.fetchall())
-
-
 @pytest.mark.slow
 def test_applying_it_again_changes_nothing(roles, monkeypatch):
     assert (
@@ -548,7 +496,6 @@ CHANGES = (
     "ALTER FUNCTION discreet.read_for(uuid, uuid) SET search_path = public",
     "GRANT EXECUTE ON FUNCTION discreet.read_for(uuid, uuid) TO PUBLIC",
     "ALTER VIEW discreet.analysis_turns SET (security_barrier = false)",
-    "DROP FUNCTION discreet.found_by_words(integer[])",
     "CREATE TABLE discreet.more (user_key uuid PRIMARY KEY)",
     "GRANT SELECT ON discreet.memory TO PUBLIC",
     "GRANT UPDATE (success) ON discreet.audit_entry TO discreet_app",

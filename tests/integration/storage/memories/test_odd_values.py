@@ -43,7 +43,7 @@ ODD = {
 
 @pytest.fixture
 async def storage(database):
-    settings = Settings(reembed=False, large_user_memories=0, max_memories_per_user=3)
+    settings = Settings(reembed=False, max_memories_per_user=3)
     async with open_storage(database, embeddings=StubEmbeddings(dims=64), settings=settings) as opened:
         yield opened
 

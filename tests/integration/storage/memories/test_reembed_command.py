@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 async def fill(dsn, keys=None):
-    settings = Settings(reembed=False, large_user_memories=0)
+    settings = Settings(reembed=False)
     async with open_storage(dsn, embeddings=StubEmbeddings(256), settings=settings, keys=keys) as storage:
         await storage.memories.save("ann", [MemoryRecord(text="Keeps two parrots"), MemoryRecord(text="Likes tea")])
 

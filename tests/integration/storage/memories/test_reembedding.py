@@ -27,7 +27,7 @@ from discreet.testing import InMemoryKeys, StubEmbeddings
 
 def quiet():
     """Return settings without anything in the background."""
-    return Settings(reembed=False, large_user_memories=0)
+    return Settings(reembed=False)
 
 
 _ROWS = """
@@ -339,7 +339,7 @@ class Slow(StubEmbeddings):
         return await super().aembed_documents(texts)
 
 async def main():
-    async with open_storage(sys.argv[1], embeddings=Slow(1536), settings=Settings(large_user_memories=0)):
+    async with open_storage(sys.argv[1], embeddings=Slow(1536), settings=Settings()):
         await asyncio.sleep(60)
 
 asyncio.run(main())

@@ -9,6 +9,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from kit.search import in_rows
+from pgvector import SparseVector
 from testkit.keys import USER_KEYS
 
 from discreet.errors import InvalidUserError, StorageError, StorageUnavailableError
@@ -31,8 +32,8 @@ def rows(dsn, query):
 
 def words_of_neighbours(dsn):
     """Return how many words each memory has of its neighbours only; each has three marks: day, month and year."""
-    found = (places for (places,) in rows(dsn, "SELECT discreet.token_places(lexical) FROM discreet.memory"))
-    return [sum(place > CONTEXT for place in each) - 3 for each in found]
+    found = (SparseVector.from_text(text) for (text,) in rows(dsn, "SELECT lexical::text FROM discreet.memory"))
+    return [sum(place >= CONTEXT for place in each.indices()) - 3 for each in found]
 
 
 async def texts(memories, user_id, query="parrot", **options):

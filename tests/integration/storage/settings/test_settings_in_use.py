@@ -29,7 +29,7 @@ def quick(monkeypatch):
 @pytest.fixture
 def settings(tmp_path):
     """Return what the environment says: no key, and nothing of a database."""
-    return Settings(_env_file=None, data_dir=tmp_path, reembed=False, large_user_memories=0)
+    return Settings(_env_file=None, data_dir=tmp_path, reembed=False)
 
 
 async def seen(storage, name, value):
@@ -59,7 +59,7 @@ from discreet.testing import StubEmbeddings
 
 async def watch(dsn, folder):
     opening.POLL_SECONDS = 0.1
-    settings = Settings(_env_file=None, data_dir=folder, reembed=False, large_user_memories=0)
+    settings = Settings(_env_file=None, data_dir=folder, reembed=False)
     async with open_storage(dsn, settings=settings, embeddings=StubEmbeddings(dims=16)) as storage:
         shown = None
         while shown is None or shown["memory_retrieve_limit"] != 11:

@@ -31,7 +31,7 @@ def turn(user_id, thread_id, request_id="r"):
 
 @pytest.fixture
 async def storage(database):
-    settings = Settings(anonymous_days=7, reembed=False, large_user_memories=0)
+    settings = Settings(anonymous_days=7, reembed=False)
     async with open_storage(database, embeddings=StubEmbeddings(dims=64), settings=settings) as opened:
         yield opened
 

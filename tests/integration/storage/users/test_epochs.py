@@ -43,7 +43,7 @@ WRITES = pytest.mark.parametrize("write", [save, log, summarise])
 
 @pytest.fixture
 async def storage(database):
-    settings = Settings(pool_size=4, reembed=False, large_user_memories=0)
+    settings = Settings(pool_size=4, reembed=False)
     async with open_storage(database, embeddings=StubEmbeddings(dims=64), settings=settings) as opened:
         yield opened
 

@@ -23,7 +23,7 @@ HOLD = "SELECT FROM discreet.user_memories WHERE user_key = %s FOR NO KEY UPDATE
 
 @pytest.fixture
 async def storage(database):
-    settings = Settings(pool_size=2, reembed=False, large_user_memories=0)
+    settings = Settings(pool_size=2, reembed=False)
     async with open_storage(database, embeddings=StubEmbeddings(dims=64), settings=settings) as opened:
         yield opened
 

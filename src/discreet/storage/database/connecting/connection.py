@@ -27,12 +27,12 @@ from psycopg.abc import Params, Query
 from psycopg.errors import CancellationTimeout, Diagnostic, lookup
 from psycopg.pq import ConnStatus, PipelineStatus
 from psycopg.rows import Row, dict_row
-from psycopg.sql import SQL, Composable
+from psycopg.sql import Composable
 from psycopg.types import TypeInfo
 
 from discreet.access.actor import current_delegate
 from discreet.errors import UnsupportedServerError
-from discreet.leases import is_pooled, note_server_process
+from discreet.leases import note_server_process
 from discreet.row_security import SEES_EVERYBODY
 from discreet.storage.database.connecting.names import Names
 from discreet.storage.database.connecting.row_security import Users, telling, telling_cluster, users_of
@@ -273,13 +273,6 @@ class StorageConnection(AsyncConnection[Row]):
         self.several_role = None if self.sees_everybody else rows[0]["several_role"]
         if self.names != Names() or self.row_security:
             self.cursor_factory, self.server_cursor_factory = _StorageCursor, _StorageServerCursor
-
-    async def set_session(self, **parameters: str) -> None:
-        """Set parameters of the server for this session; nothing behind a pooler, where others would get them."""
-        if parameters and not is_pooled(self):
-            settings = SQL(", ").join([SQL("set_config(%s, %s, false)")] * len(parameters))
-            told = [word for parameter in parameters.items() for word in parameter]
-            await self.execute(SQL("SELECT {}").format(settings), told, prepare=False)
 
 
 def _error_of(state: str, message: str) -> Error:

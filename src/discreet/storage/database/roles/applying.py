@@ -17,8 +17,7 @@ from discreet.storage.database.connecting.connection import StorageConnection, c
 from discreet.storage.database.connecting.target import Target
 from discreet.storage.database.roles.looking import applied, foreign_to, look, state_of
 from discreet.storage.database.roles.names import RoleNames
-from discreet.storage.database.roles.policies import Step, fingerprint, leakproof, steps
-from discreet.storage.database.roles.tables import Database
+from discreet.storage.database.roles.policies import Step, fingerprint, steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +26,6 @@ class RolesApplied:
 
     steps: Sequence[str]
     """By name; none where everything was as it is to be."""
-    needs_superuser: Sequence[str]
-    """Statements that a superuser has to run, for whom words of users with many memories are to be found by their index."""
     foreign: Sequence[str]
     """What somebody else put there that may let more be seen than policies do; it is left as it is."""
 
@@ -83,7 +80,7 @@ async def apply_roles(
                     SQL("COMMENT ON POLICY app ON {} IS {}").format(Identifier(target.schema, "users"), Literal(note))
                 )
             foreign = await foreign_to(conn, target, names)
-    return RolesApplied(steps=made, needs_superuser=_left(there), foreign=foreign)
+    return RolesApplied(steps=made, foreign=foreign)
 
 
 async def _take(conn: StorageConnection[Any], step: Step) -> None:
@@ -106,12 +103,6 @@ async def _take(conn: StorageConnection[Any], step: Step) -> None:
         raise
     except Error as error:
         raise MigrationError(f"PostgreSQL refused the {step.what} (SQLSTATE {error.sqlstate}).") from None
-
-
-def _left(there: Database) -> list[str]:
-    if there.may_mark_leakproof or not there.is_cluster:
-        return []
-    return [statement.as_string() for statement in leakproof(there.schema)]
 
 
 async def refresh_roles(target: Target) -> RolesApplied | None:

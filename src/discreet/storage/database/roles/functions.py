@@ -61,19 +61,6 @@ BEGIN ATOMIC
 END"""
 """Tells of which threads runs are: who knows the id of a run may delete its checkpoints."""
 
-_FOUND_BY_WORDS: Final[LiteralString] = """
-CREATE OR REPLACE FUNCTION {schema}.found_by_words(places integer[]) RETURNS SETOF uuid
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    RETURN QUERY EXECUTE format(
-        'SELECT entry_id FROM {schema}.memory WHERE user_key = %L AND {schema}.token_places(lexical) && $1',
-        {schema}.me()
-    ) USING places;
-END
-$$"""
-"""Looks words of the user whom the transaction names up in that user's index, see `large_users.search`."""
-
 _READ_FOR: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.read_for(person uuid, delegate uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -93,7 +80,7 @@ $$"""
 """Lets the transaction read for somebody what a user lets them read, and write nothing."""
 
 
-FUNCTIONS: Final = frozenset({"checkpoint_owner", "checkpoint_threads_of_runs", "found_by_words", "read_for"})
+FUNCTIONS: Final = frozenset({"checkpoint_owner", "checkpoint_threads_of_runs", "read_for"})
 """Those with more rights."""
 
 
@@ -112,7 +99,6 @@ def functions(there: Database, names: RoleNames) -> Iterator[Composed]:
             yield from _made(_CHECKPOINT_OWNER, "checkpoint_owner(text, uuid)", callers, table.schema, owner)
             yield from _made(_THREADS_OF_RUNS, "checkpoint_threads_of_runs(text[])", callers, table.schema, owner)
         if (table.schema, table.name) == (there.schema, "users"):
-            yield from _made(_FOUND_BY_WORDS, "found_by_words(integer[])", (names.app,), table.schema, owner)
             yield from _made(_READ_FOR, "read_for(uuid, uuid)", (names.app,), table.schema, owner)
 
 

@@ -57,8 +57,7 @@ ORDER BY 1, 2
 """
 
 _ROLES: LiteralString = """
-SELECT array_agg(rolname::text) AS roles, coalesce(array_agg(rolname::text) FILTER (WHERE rolsuper), '{}') AS superusers,
-    bool_or(rolsuper AND rolname = current_user) AS is_superuser
+SELECT array_agg(rolname::text) AS roles, coalesce(array_agg(rolname::text) FILTER (WHERE rolsuper), '{}') AS superusers
 FROM pg_roles
 """
 
@@ -199,8 +198,6 @@ async def look(conn: StorageConnection[Any], target: Target) -> Database:
         roles=frozenset(found["roles"]),
         closed_schema=closed["schema"] if closed else None,
         superusers=frozenset(found["superusers"]),
-        may_mark_leakproof=found["is_superuser"],
-        is_cluster=conn.is_cluster,
     )
 
 

@@ -66,8 +66,6 @@ def steps(there: Database, names: RoleNames) -> Iterator[Step]:
     for table in there.tables:
         if table.of_users:
             yield Step(what=f"policies of {table.schema}.{table.name}", statements=[*_policies(table, there, names)])
-    if there.is_cluster and there.may_mark_leakproof:
-        yield Step(what="indexes of words", statements=[*_leakproof(there)])
     yield Step(what="views", statements=[*_views(there, names)])
     yield Step(what="functions with rights", statements=[*functions(there, names)])
 
@@ -158,25 +156,6 @@ def _policy(
     yield SQL("CREATE POLICY {} ON {} FOR {} TO {} USING ({})").format(
         Identifier(name), table.sql, SQL(command), Identifier(role), rows
     )
-
-
-def _leakproof(there: Database) -> Iterator[SQL | Composed]:
-    """Let the indexes of words be used on a cluster, whose nodes can't look into them by a function of ours.
-
-    A condition that is not known to be free of side effects comes after the policy, one row after the other. Neither of these tells
-    anything of the values that it is given.
-    """
-    for statement in leakproof(there.schema):
-        yield statement
-        yield SQL("SELECT run_command_on_workers({})").format(Literal(statement.as_string()))
-
-
-def leakproof(schema: str) -> list[SQL | Composed]:
-    """Return what only a superuser may run, on each node of a cluster."""
-    return [
-        SQL("ALTER FUNCTION {}.token_places(sparsevec) LEAKPROOF").format(Identifier(schema)),
-        SQL("ALTER FUNCTION pg_catalog.arrayoverlap(anyarray, anyarray) LEAKPROOF"),
-    ]
 
 
 VIEWS: Final[Mapping[LiteralString, LiteralString]] = {

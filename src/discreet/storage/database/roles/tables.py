@@ -57,11 +57,7 @@ class Database:
     """Those of the server."""
     closed_schema: str | None
     """Where pgvector is, if not everybody may use it there."""
-    may_mark_leakproof: bool
-    """Whether who applies this is a superuser."""
     superusers: frozenset[str]
-    is_cluster: bool = False
-    """Whether it is the coordinator of a Citus cluster."""
 
     @property
     def app_role(self) -> str | None:

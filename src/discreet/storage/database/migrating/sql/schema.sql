@@ -142,7 +142,7 @@ CREATE UNIQUE INDEX memory_place ON discreet.memory (
     (CASE WHEN type = 'turn' THEN '00000000-0000-0000-0000-000000000000' ELSE entry_id END)
 ) WHERE thread_key IS NOT NULL AND position IS NOT NULL;
 
--- What ends, or has ended. The index of vectors that a user of many memories has holds what has no end.
+-- What ends, or has ended.
 CREATE INDEX memory_end ON discreet.memory (user_key, valid_to) WHERE valid_to IS NOT NULL;
 
 -- What was said in one turn. Longer ids, which an index entry might not hold, are not found by.
@@ -158,14 +158,6 @@ CREATE INDEX memory_turn_age ON discreet.memory (created_at) WHERE type = 'turn'
 CREATE INDEX memory_reasoning_age ON discreet.memory (created_at)
     WHERE type = 'reasoning' OR reasoning IS NOT NULL OR sealed_reasoning IS NOT NULL;
 CREATE INDEX memory_moment ON discreet.memory (user_key) WHERE type = 'important_moment';
-
--- The tokens that a memory is found by, own ones and those of its neighbours, as a GIN index takes them: pgvector has no
--- way to read the places of a sparsevec but its text, {place:weight,...}/dims. Users of many memories have such an
--- index of their own, made and dropped by the process: memory_large_<user_key>_words, beside one of vectors,
--- memory_large_<user_key>_<space_key>.
-CREATE FUNCTION discreet.token_places(lexical sparsevec) RETURNS integer[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ('{' || regexp_replace(lexical::text, '^\{|:[^,}]*|\}.*$', '', 'g') || '}')::integer[];
 
 -- Of two memories that can't both hold, or may not: which was said later. A search that finds the older one puts the
 -- newer one above it.

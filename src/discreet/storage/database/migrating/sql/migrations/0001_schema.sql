@@ -118,10 +118,6 @@ CREATE INDEX memory_reasoning_age ON discreet.memory (created_at)
     WHERE type = 'reasoning' OR reasoning IS NOT NULL OR sealed_reasoning IS NOT NULL;
 CREATE INDEX memory_moment ON discreet.memory (user_key) WHERE type = 'important_moment';
 
-CREATE FUNCTION discreet.token_places(lexical sparsevec) RETURNS integer[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ('{' || regexp_replace(lexical::text, '^\{|:[^,}]*|\}.*$', '', 'g') || '}')::integer[];
-
 CREATE TABLE discreet.memory_conflict (
     user_key uuid NOT NULL,
     older uuid NOT NULL,
