@@ -108,7 +108,9 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
         persist_filtered=make_persist_filtered(
             log=options.log,
             sinks=_sinks(options, summariser, forgotten, remember),
-            annotating=Annotating(annotator=options.annotator or RuleAnnotator(), summariser=summariser),
+            annotating=Annotating(
+                annotator=options.annotator or RuleAnnotator(), summariser=summariser, forgotten=forgotten
+            ),
             mask=mask,
             tool_loop_limit=settings.tool_loop_limit,
             told_tools=options.told_tools,

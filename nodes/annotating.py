@@ -7,9 +7,10 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
 from discreet.metrics import annotation_failures
+from discreet.nodes.forgotten import ForgottenRounds
 from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.nodes.rounds import ThreadRound, rounds_of
 from discreet.nodes.run import Run
@@ -32,6 +33,8 @@ class Annotating:
     annotator: TurnAnnotator = field(default_factory=RuleAnnotator)
     summariser: RollingSummariser | None = None
     """Has the rolling summary of the thread."""
+    forgotten: ForgottenRounds | None = None
+    """Knows of which rounds no session is said to be about."""
     seconds: float = SECONDS
 
     async def annotate(
@@ -40,7 +43,8 @@ class Annotating:
         """Return the annotation of a turn after the messages `earlier`, all of it redacted; an empty one if that fails."""
         try:
             async with asyncio.timeout(self.seconds):
-                rounds = rounds_of(earlier)
+                told, may_be_about = await self._told(run, request, earlier, said)
+                rounds = rounds_of(told)
                 turn = AnnotatedTurn(
                     said=said,
                     heard=heard,
@@ -49,12 +53,23 @@ class Annotating:
                     summary=untagged((await self._summary(run, rounds)).text),
                     earlier=[each.spoken for each in rounds],
                 )
-                return await self.annotator.annotate(turn)
+                annotation = await self.annotator.annotate(turn)
+                return annotation if may_be_about else annotation.model_copy(update={"intent": None})
         except Exception as error:  # noqa: BLE001  # the user has the answer; a foreign annotator may raise anything
             cause = type(error).__name__
             annotation_failures.labels(cause).inc()
             logger.warning("annotation_failed cause=%s request_id=%s", cause, request["request_id"])
             return Annotation()
+
+    async def _told(
+        self, run: Run, request: Request, earlier: Sequence[BaseMessage], said: str
+    ) -> tuple[Sequence[BaseMessage], bool]:
+        """Return the messages before the turn that were not forgotten, and whether the turn itself was not, be it while it ran."""
+        if self.forgotten is None:
+            return earlier, True
+        asked = HumanMessage(said, id=request["request_id"])
+        told = await self.forgotten.left_out(run, [*earlier, asked], ended=True)
+        return (told[:-1], True) if told[-1:] == [asked] else (told, False)
 
     async def _summary(self, run: Run, rounds: Sequence[ThreadRound]) -> RollingSummary:
         if self.summariser is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple, get_args
 
@@ -54,6 +54,11 @@ def superseded_by(facts: Sequence[MemoryRecord], ended: Iterable[MemoryRecord]) 
     return [old for old in ended if (old.app_name, old.type, old.valid_to) in began and old.entry_id not in known]
 
 
+def teller_of(facts: Iterable[MemoryRecord], *, text: str = "", asking: ForgetRequest) -> Callable[[str], bool]:
+    """Return whether a text tells one of `facts`, or `text`; of what was made of conversations the user's words say what is meant."""
+    return teller([text, *((asking.asked if fact.type in DERIVED else "") or fact.text for fact in facts)])
+
+
 def forget(
     facts: list[MemoryRecord],
     *,
@@ -68,7 +73,7 @@ def forget(
     A summary goes if it tells them, and also if it is of a thread that does: it may do so in other words. Of the `others`
     those that tell them are named.
     """
-    told = teller([text, *((asking.asked if fact.type in DERIVED else "") or fact.text for fact in facts)])
+    told = teller_of(facts, text=text, asking=asking)
     rounds = {place for record in facts if (place := _round_of(record)) is not None}
     rounds |= {(fact.thread_id, turn) for fact in facts if fact.thread_id for turn in fact.provenance.turns or ()}
     said = unreferenced(

@@ -206,6 +206,26 @@ async def test_what_was_forgotten_is_in_no_later_prompt(script, storage, databas
 
 
 @pytest.mark.parametrize("kind", HOUSES)
+async def test_no_session_is_said_to_be_about_it(script, storage, database, kind):
+    """Neither at once, nor by the turn that asks to forget it, nor by those that follow."""
+    say = await house(kind, storage, Assistant(script["words"]))
+
+    async def is_about(text):
+        """Say it; return whether the session is said to be about what is forgotten then."""
+        await say(text, "a")
+        assert await drain() == 0
+        with psycopg.connect(database) as connection:
+            [(intent,)] = connection.execute("SELECT intent FROM discreet.session_record").fetchall()
+        return any(word in (intent or "").casefold() for word in script["words"])
+
+    assert await is_about("save: " + script["fact"])
+    assert await is_about(script["talk"][0])
+    assert not await is_about("forget: " + script["forget"])
+    assert not await is_about(script["talk"][1])
+    assert not await is_about(script["talk"][2])
+
+
+@pytest.mark.parametrize("kind", HOUSES)
 async def test_what_was_said_and_never_kept_as_a_memory_is_in_no_later_prompt(script, storage, kind):
     """The request that names it goes too, and so does the summary that other threads are told."""
     assistant = Assistant(script["words"])

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from discreet.errors import EncryptionError
 from discreet.ports import ForgetRequest, Forgotten
-from discreet.retrieval.forgetting import DERIVED, OTHERS, LoggedRound, are_siblings, beginnings, forget, superseded_by
+from discreet.retrieval.forgetting import (
+    DERIVED,
+    OTHERS,
+    LoggedRound,
+    are_siblings,
+    beginnings,
+    forget,
+    superseded_by,
+    teller_of,
+)
 from discreet.retrieval.telling import teller
 from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryFilters, MemoryRecord
 from discreet.state.text import storable
 from discreet.storage.conversation.turn_rows import text_of_turn
 from discreet.storage.database.keys import digest
+from discreet.storage.database.sealed_columns import SESSION_INTENT, SESSION_SUMMARY
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.memories.browsing import build_get, build_latest, build_superseded
 from discreet.storage.memories.deleting import delete_entries
@@ -34,6 +46,16 @@ ORDER BY l.started_at DESC
 LIMIT %(limit)s
 """
 
+_OF_SESSIONS: LiteralString = """
+SELECT user_key, thread_key, intent AS plain, sealed_intent AS sealed, false AS is_summary
+FROM discreet.session_record
+WHERE user_key = %(user_key)s AND (intent IS NOT NULL OR sealed_intent IS NOT NULL)
+UNION ALL
+SELECT user_key, thread_key, said, sealed_said, true FROM discreet.session_summary WHERE user_key = %(user_key)s
+LIMIT %(limit)s
+"""
+"""What sessions are about, and what they came to. The log may have no round any more of one that tells it."""
+
 _MARK: LiteralString = """
 INSERT INTO discreet.forgotten_round (user_key, thread_key, request_id, forgotten_at)
 SELECT u.user_key, r.thread_key, r.request_id, now()
@@ -45,6 +67,11 @@ ON CONFLICT DO NOTHING
 
 _UNSUMMARISE: LiteralString = """
 DELETE FROM discreet.session_summary WHERE user_key = %(user_key)s AND thread_key = ANY (%(thread_keys)s)
+"""
+
+_UNTITLE: LiteralString = """
+UPDATE discreet.session_record SET intent = NULL, sealed_intent = NULL
+WHERE user_key = %(user_key)s AND thread_key = ANY (%(thread_keys)s)
 """
 
 _UNPROPOSE_SUMMARY: LiteralString = """
@@ -103,11 +130,13 @@ async def _forget(
         await _rows(cursor, build_latest(user_key, limit=LOOK_BACK, filters=kinds, older_than=None))
         for kinds in (MemoryFilters(types=list(DERIVED)), MemoryFilters(types=list(OTHERS)))
     ]
-    rows = await (await cursor.execute(_LOGGED, {"user_key": user_key, "limit": LOOK_BACK})).fetchall()
+    read = {"user_key": user_key, "limit": LOOK_BACK}
+    rows = await (await cursor.execute(_LOGGED, read)).fetchall()
+    sessions = await (await cursor.execute(_OF_SESSIONS, read)).fetchall()
 
-    def decide() -> Forgotten:
+    def decide() -> tuple[Forgotten, set[UUID]]:
         logged = (LoggedRound(row["thread_id"], row["request_id"], text_of_turn(row, rules.sealer)) for row in rows)
-        return forget(
+        gone = forget(
             facts,
             text=text,
             asking=asking,
@@ -115,12 +144,14 @@ async def _forget(
             derived=[opened_or_blank(row, rules.sealer) for row in derived],
             others=(opened_or_blank(row, rules.sealer) for row in others),
         )
+        tells = teller_of(facts, text=text, asking=asking)
+        return gone, {row["thread_key"] for row in sessions if tells(_text_of_session(row, rules.sealer))}
 
-    gone = await asyncio.to_thread(decide)
+    gone, told = await asyncio.to_thread(decide)
     await delete_entries(cursor, user_key, [record.entry_id for record in (*gone.facts, *gone.told)], rules)
-    told = {digest(thread) for thread, _ in gone.rounds} | {digest(r.thread_id) for r in gone.told if r.thread_id}
-    if told:  # the summary of a session tells what its rounds told
-        for statement in (_UNSUMMARISE, _UNPROPOSE_SUMMARY):
+    told |= {digest(thread) for thread, _ in gone.rounds} | {digest(r.thread_id) for r in gone.told if r.thread_id}
+    if told:  # the summary of a session, and what it is said to be about, tell what its rounds told
+        for statement in (_UNTITLE, _UNSUMMARISE, _UNPROPOSE_SUMMARY):
             await cursor.execute(statement, {"user_key": user_key, "thread_keys": list(told)})
     running = {(asking.thread_id, asking.request_id)}
     marked = [(digest(thread), storable(request)) for thread, request in {*gone.rounds, *running} if thread and request]
@@ -130,6 +161,19 @@ async def _forget(
         await cursor.execute(_MARK, marks)
         await cursor.execute(_UNPROPOSE, marks)
     return gone
+
+
+def _text_of_session(row: dict[str, Any], sealer: FieldSealer) -> str:
+    """Return what a session is about or came to; nothing if its key is not known."""
+    column = SESSION_SUMMARY if row["is_summary"] else SESSION_INTENT
+    try:
+        text = sealer.join(row["plain"], row["sealed"], column, row["user_key"], row["thread_key"])
+    except EncryptionError:
+        return ""
+    if not row["is_summary"]:
+        return text
+    said = json.loads(text)
+    return "\n".join([said["summary"], *said["topics"], *said["key_facts"]])
 
 
 async def _facts(

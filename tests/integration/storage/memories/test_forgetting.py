@@ -9,8 +9,12 @@ from testkit.keys import USER_KEYS
 
 from discreet.encryption import Keyring, make_key
 from discreet.ports import ForgetRequest
+from discreet.rights.exporting import begin
+from discreet.rights.exporting.format import SessionRow, SessionSummaryRow
+from discreet.state.background import SessionSummary
 from discreet.state.records import MemoryRecord, Provenance, TurnRecord
 from discreet.storage import open_storage
+from discreet.storage.background.summaries import write_summary
 from discreet.storage.database.keys import digest
 from discreet.storage.memories.forgetting import MARKED
 from discreet.testing import InMemoryConversationLog, InMemoryMemories, StubEmbeddings
@@ -52,8 +56,9 @@ def fact(text, request_id="r1", **values):
     return MemoryRecord(text=text, thread_id="a", request_id=request_id, provenance=SAVED, **values)
 
 
-def turn(request_id, said, *, thread="a", user="ann"):
+def turn(request_id, said, *, thread="a", user="ann", intent=None):
     return TurnRecord(
+        intent=intent,
         request_id=request_id,
         user_id=user,
         thread_id=thread,
@@ -148,6 +153,54 @@ async def test_a_memory_whose_key_is_lost_can_be_forgotten(database):
         gone = await storage.memories.forget("ann", record.entry_id)
         assert gone.rounds == {("a", "r1")}
         assert await storage.memories.latest("ann") == []
+
+
+@pytest.fixture(params=["plain", "sealed"])
+async def storage(request, database):
+    keys = Keyring([make_key()]) if request.param == "sealed" else None
+    async with open_storage(database, embeddings=StubEmbeddings(dims=256), keys=keys) as storage:
+        yield storage
+
+
+async def sum_up(storage, thread, text):
+    """Have a session come to `text`, as a worker does."""
+    came_to = SessionSummary(
+        summary=text, topics=[], key_facts=[], event_count=1, started_at=NOON, ended_at=NOON + timedelta(hours=1)
+    )
+    key = USER_KEYS.of_user("ann")
+    async with storage.pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
+        await write_summary(cursor, key, digest(thread), thread, app_name="a", summary=came_to, sealer=storage.sealer)
+
+
+async def sessions(storage):
+    """Return what each session of Ann's is about, and what it came to."""
+    records = [record async for page in begin(storage, "ann").pages() for record in page.records]
+    about = {record.thread_id: record.intent for record in records if isinstance(record, SessionRow)}
+    return about, {record.thread_id: record.summary for record in records if isinstance(record, SessionSummaryRow)}
+
+
+async def test_what_a_session_is_about_and_came_to_goes_with_the_rounds_that_told_it(storage):
+    """By its thread, whatever it says; and where the log has no round of it that does, by its words."""
+    (record,) = await storage.memories.save("ann", [fact("Allergic to peanuts")])
+    for thread, said, intent, came_to in (
+        ("a", "I am allergic to peanuts", "what makes me ill", "They spoke of food"),
+        ("b", "Hello", "peanut allergy", "They spoke of peanuts"),
+        ("c", "I keep a boat", "boat", "They spoke of a boat"),
+    ):
+        await storage.log.append(turn(f"r-{thread}", said, thread=thread, intent=intent))
+        await sum_up(storage, thread, came_to)
+    await storage.memories.forget("ann", record.entry_id)
+    assert await sessions(storage) == (
+        {"a": None, "b": None, "c": "boat"},
+        {"c": "They spoke of a boat"},
+    )
+
+
+async def test_a_dry_run_leaves_what_a_session_is_about(storage):
+    (record,) = await storage.memories.save("ann", [fact("Allergic to peanuts")])
+    await storage.log.append(turn("r1", "I am allergic to peanuts", intent="peanuts"))
+    await storage.memories.forget("ann", record.entry_id, dry_run=True)
+    assert (await sessions(storage))[0] == {"a": "peanuts"}
 
 
 async def test_the_marks_hold_no_text_and_go_with_their_user(database):
