@@ -13,7 +13,18 @@ from pathlib import Path
 
 from discreet.errors import ConfigurationError
 
-OURS = ("postgres-*", ".postgres-*", "upgrade", "demo", "scans", "imports", "*.key", "*.key.*", "lost+found")
+OURS = (
+    "postgres-*",
+    ".postgres-*",
+    "upgrade",
+    "demo",
+    "scans",
+    "imports",
+    "bad-rows",
+    "*.key",
+    "*.key.*",
+    "lost+found",
+)
 """What lies in a data folder, or in a new volume."""
 
 _OTHERS = 0o077

@@ -117,6 +117,7 @@ def run_verify_erasure(
                 works=storage.works_pool,
                 keys=storage.background.keys,
                 user_id=user_id,
+                also_named=[] if user is None else [user],
                 canaries=canaries,
                 files=[*files, *([settings.data_dir] if settings.data_dir.is_dir() else [])],
                 redis_url=redis_url,

@@ -21,7 +21,7 @@ from discreet.cli.history_told import print_comparison, print_copied, print_phas
 from discreet.cli.progress import bar, interruptible
 from discreet.cli.session import login_name, operator
 from discreet.errors import ConfigurationError
-from discreet.importing.bad_rows import BadRowsFile
+from discreet.importing.bad_rows import BadRowsFile, default_file
 from discreet.importing.history.copying import Copier
 from discreet.importing.history.phase import move
 from discreet.importing.history.planning import plan
@@ -37,7 +37,7 @@ from discreet.storage.settings.postgres_settings import POLL_SECONDS
 
 T = TypeVar("T")
 
-BAD_ROWS = {False: Path("history-bad-rows.jsonl"), True: Path("history-bad-rows-follow.jsonl")}
+BAD_ROWS = {False: "history", True: "history-follow"}
 """By whether it follows: another copying begins the first anew meanwhile."""
 SETTLE_SECONDS = 1.5 * POLL_SECONDS
 """After so long every process writes both. Until then one may have written to Redis alone what was copied too early."""
@@ -77,7 +77,7 @@ def run_dual_write(
         SettingRefusedError: The migration is finished.
         StorageError: The database failed. What was copied stays.
     """
-    file = BadRowsFile(bad_rows or BAD_ROWS[follow], replaces=bad_rows is None)
+    file = BadRowsFile(bad_rows or default_file(load_settings().data_dir, BAD_ROWS[follow]), replaces=bad_rows is None)
     file.begin(0)
 
     async def copy(storage: Storage, v1: V1History) -> bool:

@@ -52,7 +52,7 @@ def dual_write(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A new file for what can't be read, as it is: with its text and its user's key. Default: history-bad-rows.jsonl, or history-bad-rows-follow.jsonl, begun anew.",
+            help="A new file for what can't be read, as it is: with its text and its user's key. Default: bad-rows/history.jsonl in the data folder, or history-follow.jsonl, begun anew.",
             show_default=False,
         ),
     ] = None,

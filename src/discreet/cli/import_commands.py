@@ -52,7 +52,7 @@ def import_(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="For rows that can't be taken, if there are any. Default: discreet-import-bad-<…>.jsonl.",
+            help="For rows that can't be taken, if there are any. Default: bad-rows/<…>.jsonl in the data folder.",
         ),
     ] = None,
     resume: Annotated[

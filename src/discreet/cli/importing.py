@@ -22,7 +22,7 @@ from discreet.cli.arguments import user_id_of
 from discreet.cli.progress import bar, interruptible, spinner
 from discreet.cli.session import operator
 from discreet.errors import ImportSourceError
-from discreet.importing.bad_rows import BadRowsFile
+from discreet.importing.bad_rows import BadRowsFile, default_file
 from discreet.importing.checking import EXPORT, Checker
 from discreet.importing.importer import Importer
 from discreet.importing.opening import open_source
@@ -99,7 +99,7 @@ def run_import(asked: Asked) -> int:
     name = asked.name(identities, settings)
     if asked.app_name is not None and redactor.redact(asked.app_name) != asked.app_name:
         raise ImportSourceError("--app holds a sensitive value: name an application.")
-    ours = Path(f"discreet-import-bad-{name}.jsonl")
+    ours = default_file(settings.data_dir, name)
     bad_rows = BadRowsFile(asked.bad_rows or ours, replaces=asked.bad_rows is None)
     progress = ProgressFile(settings.data_dir / "imports" / f"{name}.json")
     samples: list[Any] = []

@@ -9,8 +9,15 @@ from pathlib import Path
 
 from discreet.errors import ImportSourceError
 from discreet.importing.source import BadRow
+from discreet.private_files import make_private
+from discreet.rights.erasure.bad_rows import FOLDER
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+
+
+def default_file(data_dir: Path, name: str) -> Path:
+    """Return where bad rows go of which nobody says where: in the data folder, where `discreet verify-erasure` looks."""
+    return data_dir / FOLDER / f"{name}.jsonl"
 
 
 class BadRowsFile:
@@ -56,6 +63,8 @@ class BadRowsFile:
         if not lines:
             return
         try:
+            if self._replaces:
+                make_private(self.path.parent, only=())
             with os.fdopen(os.open(self.path, _FLAGS, 0o600), "wb") as file:
                 os.fchmod(file.fileno(), 0o600)
                 file.truncate(self.size)

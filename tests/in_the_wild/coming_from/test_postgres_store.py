@@ -88,7 +88,7 @@ async def test_the_page_from_its_first_command_to_its_last(old, database, termin
     assert "6 rows of 2 users settled (" in said
     assert "1 expired item (Its time to live is over.)" in said
     assert "Bad: 1 rows." in said
-    (bad,) = terminal.folder.glob("discreet-import-bad-store-*.jsonl")
+    (bad,) = terminal.folder.rglob("bad-rows/store-*.jsonl")
     assert stat.S_IMODE(bad.stat().st_mode) == 0o600
     assert "store item    0              4" in terminal.run(*import_, "--resume", code=1)
     assert snapshot(dsn, written=True) == stored

@@ -147,7 +147,7 @@ def test_lines_without_a_text_are_told_once(command, tmp_path):
     (tmp_path / "facts.jsonl").write_text(lines, encoding="utf-8")
     with pytest.raises(ImportSourceError, match="--map text="):
         command("jsonl", "facts.jsonl")
-    assert list(tmp_path.glob("discreet-import-bad*")) == []
+    assert list(tmp_path.rglob("bad-rows")) == []
     assert command("jsonl", "facts.jsonl", "--map", "text=memory")[0] == 0
 
 
@@ -173,7 +173,7 @@ def test_an_import_is_gone_on_with_in_its_own_database_only(monkeypatch):
 def test_the_source_is_not_named_in_the_files_of_an_import(command, tmp_path):
     (tmp_path / "facts.jsonl").write_text("{}\n", encoding="utf-8")
     command("jsonl", "facts.jsonl")
-    names = {path.name for path in tmp_path.rglob("*") if path.name.startswith("discreet-import")}
+    names = {path.name for path in tmp_path.rglob("bad-rows/*")}
     assert len(names) == 1
     assert "facts" not in names.pop()
 

@@ -82,7 +82,7 @@ def test_a_killed_import_comes_to_the_same(command, go_on, tmp_path, make_databa
 
 
 def newest_bad(folder):
-    return max(folder.glob("discreet-import-bad-jsonl-*.jsonl"), key=lambda path: path.stat().st_mtime)
+    return max(folder.rglob("bad-rows/jsonl-*.jsonl"), key=lambda path: path.stat().st_mtime)
 
 
 def wait_for_rows(dsn, count, process):

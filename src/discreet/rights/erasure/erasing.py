@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Final, LiteralString, cast
@@ -11,6 +12,7 @@ from discreet.access.actor import Actor, acting
 from discreet.erased import Erased, tell
 from discreet.errors import InvalidUserError
 from discreet.ports import DecliningSecretStore, SecretStore
+from discreet.rights.erasure.bad_rows import named
 from discreet.rights.erasure.jobs import Job, Jobs
 from discreet.rights.erasure.moments import Moments
 from discreet.rights.erasure.passes import Counting, Deleting, Progress
@@ -173,7 +175,9 @@ class Erasures:
     async def _receipt(self, job: Job) -> Receipt:
         done_at = await self.jobs.now()
         batches = job.counts.get("providers", {}).get("batches", 0)
-        asked_elsewhere = bool(self._steps.elsewhere)
+        asked_elsewhere, plan = bool(self._steps.elsewhere), job.plan
+        names = [plan.user_id] if plan.is_whole and plan.user_id is not None else []
+        bad_rows = await asyncio.to_thread(named, self._settings.data_dir, names)
         return Receipt(
             erasure_key=job.erasure_key,
             user_key=job.user_key,
@@ -183,5 +187,7 @@ class Erasures:
             asked_by=job.asked_by,
             counts=job.counts,
             threads=sorted(job.threads),
-            unreached=unreached(done_at, self._settings, batches=batches, asked_elsewhere=asked_elsewhere),
+            unreached=unreached(
+                done_at, self._settings, batches=batches, asked_elsewhere=asked_elsewhere, bad_rows=bad_rows
+            ),
         ).signed(self._keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Final, Literal, Self
 from uuid import UUID
@@ -15,6 +15,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 from discreet.access.user_keys import UserKeys
 from discreet.checkpoint.postgres.threads import LIFE
 from discreet.errors import ReceiptError
+from discreet.rights.erasure.bad_rows import numbered
 from discreet.rights.erasure.scopes import ScopeName
 from discreet.settings import Settings
 
@@ -86,11 +87,29 @@ class Receipt(BaseModel):
         return hmac.digest(keys.receipt_key, said.encode(), hashlib.sha256).hex()
 
 
-def unreached(done_at: AwareDatetime, settings: Settings, *, batches: int, asked_elsewhere: bool) -> list[Unreached]:
-    """Return what an erasure that is done now has not reached. `asked_elsewhere`: whether other places were asked than the storage."""
+def unreached(
+    done_at: AwareDatetime,
+    settings: Settings,
+    *,
+    batches: int,
+    asked_elsewhere: bool,
+    bad_rows: Mapping[str, Collection[int]],
+) -> list[Unreached]:
+    """Return what an erasure that is done now has not reached.
+
+    `asked_elsewhere`: whether other places were asked than the storage. `bad_rows`: lines of theirs in files of what imports refused.
+    """
     places: list[tuple[str, timedelta | None, str]] = [
-        ("backups", timedelta(days=settings.backup_days), "dumps and base backups of the database made before"),
-        ("write-ahead log", timedelta(days=settings.wal_days), "its archive, and what the server still keeps of it"),
+        (
+            "backups",
+            timedelta(days=settings.backup_days),
+            "dumps and base backups of the database made before; by DISCREET_BACKUP_DAYS, which nothing here enforces",
+        ),
+        (
+            "write-ahead log",
+            timedelta(days=settings.wal_days),
+            "its archive, and what the server still keeps of it; by DISCREET_WAL_DAYS, which nothing here enforces",
+        ),
         (
             "database files",
             None,
@@ -100,6 +119,8 @@ def unreached(done_at: AwareDatetime, settings: Settings, *, batches: int, asked
         ("turn vault", timedelta(seconds=settings.vault_seconds), "sealed values of requests that were under way"),
         ("model providers", timedelta(days=settings.provider_days), "what they keep of prompts by their own rules"),
     ]
+    rows = "".join(f"; delete {numbered(lines)} of {file} in the data folder" for file, lines in bad_rows.items())
+    places.append(("rows that imports refused", None, f"raw, in files where an import ran{rows}"))
     if batches:
         places.append(
             ("batches", timedelta(days=settings.provider_days), f"{batches} that a worker has their provider delete")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import mmap
 import os
 from collections import Counter
@@ -16,6 +17,7 @@ from psycopg.sql import SQL, Identifier
 from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
 from discreet.errors import ReceiptError
+from discreet.rights.erasure.bad_rows import FOLDER, LEAST_ID, lines_of, numbered
 from discreet.rights.erasure.receipts import Receipt
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.users import Cursor
@@ -31,9 +33,6 @@ PSEUDONYMS: Final[Mapping[str, str]] = {
     "checkpoint_threads": "tombstones that keep late writes out, for a day",
 }
 """Tables where the pseudonym of a user who was erased stays, or ids of their threads, and as what."""
-
-LEAST_ID: Final = 8
-"""Characters of a user_id that is looked for in texts."""
 
 _READ: Final[Mapping[bytes, Sequence[str | int]]] = {
     b"string": ("GET",),
@@ -97,13 +96,15 @@ async def verify(
     works: Pool,
     keys: UserKeys,
     user_id: str | None = None,
+    also_named: Sequence[str] = (),
     canaries: Sequence[str] = (),
     files: Sequence[Path] = (),
     redis_url: str | None = None,
 ) -> Report:
     """Look for the keys of whom a receipt is about, for ids of their threads, and for `canaries`: words that they said.
 
-    `user_id` finds their keys in Redis, which have it in the clear. `files`: logs, and folders with all below them.
+    `user_id` finds their keys in Redis, which have it in the clear, and their rows in files of what imports refused, as
+    `also_named` does: how else a source may name them. `files`: logs, and folders with all below them.
 
     Raises:
         ReceiptError: The receipt was changed, or is of another user, or a file can't be read.
@@ -122,9 +123,13 @@ async def verify(
             await looks.in_tables(report, cursor)
     if redis_url is not None:
         await _look_in_redis(report, redis_url, names + ([user_tag(user_id)] if user_id else []), canaries)
+    raw_names = [name for name in (user_id, *also_named) if name] if is_whole else []
     for path in files:
         for file in _files(path):
             report.looked["files"] += 1
+            if file.parent.name == FOLDER:
+                await asyncio.to_thread(_look_in_bad_rows, report, file, [*names, *raw_names], canaries)
+                continue
             for what, words in (("key", names), ("canary", canaries)):
                 times = await asyncio.to_thread(_times, file, words)
                 _note(report, f"file {file}", what, times)
@@ -187,6 +192,23 @@ async def _values(client: RedisClient) -> AsyncIterator[tuple[str, bytes]]:
             yield key, b" ".join(b" ".join(each) if isinstance(each, tuple) else each for each in parts)
 
 
+def _look_in_bad_rows(report: Report, file: Path, names: Sequence[str], canaries: Sequence[str]) -> None:
+    """Look at each row that an import refused, and say in which lines something is: these are to be deleted by hand.
+
+    Raises:
+        ReceiptError: The file can't be read.
+    """
+    try:
+        for what, lines in (("key", lines_of(file, names=names)), ("canary", lines_of(file, words=canaries))):
+            _note(report, f"file {file}, {numbered(lines)}", what, len(lines))
+    except OSError as error:
+        raise _unread(file, error) from None
+
+
+def _unread(file: Path, error: OSError) -> ReceiptError:
+    return ReceiptError(f"{file} can't be looked through ({type(error).__name__}).")
+
+
 def _note(report: Report, place: str, what: str, times: int, stays_as: str = "") -> None:
     if times:
         report.findings.append(Finding(place, what, times, stays_as if what != "canary" else ""))
@@ -213,9 +235,15 @@ def _times(file: Path, words: Sequence[str]) -> int:
         if not words or not file.stat().st_size:
             return 0
         with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as held:
-            return sum(held.find(word.encode()) != -1 for word in words)
+            return sum(any(held.find(each) != -1 for each in _written(word)) for word in words)
     except OSError as error:
-        raise ReceiptError(f"{file} can't be looked through ({type(error).__name__}).") from None
+        raise _unread(file, error) from None
+
+
+def _written(word: str) -> set[bytes]:
+    """Return a word as files may have it: in small and in large letters, and as JSON escapes it."""
+    forms = {word, word.lower(), word.upper(), word.capitalize(), word.title()}
+    return {each.encode() for form in forms for each in (form, json.dumps(form)[1:-1])}
 
 
 def _like(text: str) -> str:

@@ -76,6 +76,10 @@ async def test_the_vault_forgets_their_values(database, redis_url, vault):
     async with a_house(database, keys=keys, settings=Settings(**given)) as house:
         await house.say("My address is ann@example.org", thread="gone")
         await house.say("My address is bob@example.org", user="bob", thread="stays")
+        state = await house.say("ask: may I write to ann@example.net?", thread="open")
+        paused = run_of({"user_id": "ann", "thread_id": "open"})
+        open_turn = turn_key(paused, state["messages"][0].id)
+        assert await house.storage.vault.avalues(open_turn)
         names = {
             user: turn_key(run_of({"user_id": user, "thread_id": thread}))
             for user, thread in (("ann", "gone"), ("bob", "stays"))
@@ -83,6 +87,7 @@ async def test_the_vault_forgets_their_values(database, redis_url, vault):
         assert await house.storage.vault.avalues(names["ann"])
         await house.erasures.erase("ann", Scope.everything())
         assert await house.storage.vault.avalues(names["ann"]) == {}
+        assert await house.storage.vault.avalues(open_turn) == {}
         assert await house.storage.vault.avalues(names["bob"])
 
 

@@ -174,6 +174,55 @@ def test_the_commands_erase_check_and_list_moments(said, tmp_path):
     assert (code, json.loads(output)["left"]) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("said", "canary"),
+    [
+        ("A ZEBRAFINCH came", "zebrafinch"),
+        ("Мой Зяблик поёт", "зяблик"),
+        ("Chim Sẻ hót", "chim sẻ"),
+        (json.dumps("我养了一只斑胸草雀"), "斑胸草雀"),
+        (json.dumps({"said": "Мой Зяблик"}), "зяблик"),
+    ],
+)
+async def test_words_are_found_in_files_however_they_are_written(house, tmp_path, said, canary):
+    receipt = await house.erasures.erase("ann", Scope.everything())
+    log = tmp_path / "app.log"
+    log.write_text(said, encoding="utf-8")
+    assert await look(house, receipt, canaries=[canary, "goldcrest"], files=[log]) == {(f"file {log}", "canary")}
+
+
+REFUSED = [
+    {"text": "", "user_id": "ann"},
+    {"text": "", "user_id": "bob", "tags": ["ann"]},
+    {"text": "Ann, a zebrafinch".ljust(5_000), "user_id": "bob"},
+    {"text": "", "user_id": "anna"},
+    {"text": "", "user_id": "ann"},
+]
+"""Rows that an import can't take: lines 1, 2 and 5 have Ann as a value, line 3 a word that she said."""
+
+
+@pytest.mark.parametrize("user", ["ann", "somebody-17"])
+def test_rows_that_an_import_refused_are_found_and_named(database, monkeypatch, tmp_path, user):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISCREET_POSTGRES_DSN", database)
+    monkeypatch.setenv("DISCREET_EMBEDDING_MODEL", "none")
+    rows = "\n".join(map(json.dumps, REFUSED)).replace('"ann"', json.dumps(user))
+    (tmp_path / "facts.jsonl").write_text(rows, encoding="utf-8")
+    assert run("import", "jsonl", "facts.jsonl")[0] == 1
+    [bad] = tmp_path.rglob("bad-rows/*.jsonl")
+    receipt = tmp_path / "receipt.json"
+    assert run("erase", "--user", user, "--yes", "--receipt", str(receipt))[0] == 0
+    [told] = [each for each in json.loads(receipt.read_text())["unreached"] if each["place"].startswith("rows")]
+    assert f"delete lines 1, 2, 5 of bad-rows/{bad.name}" in told["what"]
+    code, output = run("verify-erasure", str(receipt), "--user", user, "--canary", "Zebrafinch", "--json")
+    findings = {(each["place"].partition(", ")[2], each["what"]) for each in json.loads(output)["findings"]}
+    assert code == 1
+    assert findings >= {("lines 1, 2, 5", "key"), ("lines 3", "canary")}
+    bad.write_text(bad.read_text().splitlines()[3])
+    code, output = run("verify-erasure", str(receipt), "--user", user, "--canary", "Zebrafinch")
+    assert (code, "Nothing is left" in output) == (0, True), output
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
