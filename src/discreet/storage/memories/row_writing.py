@@ -32,6 +32,7 @@ _TYPES: Final[Mapping[LiteralString, LiteralString]] = {
     "confidence": "double precision",
     "tags": "text[]",
     "conflict_flags": "text[]",
+    "turns": "text[]",
     "loop_flag": "boolean",
     "provenance": "jsonb",
     "sealed_provenance": "bytea",

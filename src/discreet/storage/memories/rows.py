@@ -45,7 +45,7 @@ _SAME_IN_BOTH: Final[tuple[LiteralString, ...]] = (
 _LISTS: Final[tuple[LiteralString, ...]] = ("tags", "conflict_flags")
 _PRIVATE: Final[tuple[LiteralString, ...]] = ("text", "provenance", "feedback", "reasoning")
 """Each in a column of its name, or sealed."""
-_READ = ("user_key", *_SAME_IN_BOTH, *_LISTS, *_PRIVATE, *(f"sealed_{name}" for name in _PRIVATE))
+_READ = ("user_key", *_SAME_IN_BOTH, *_LISTS, "turns", *_PRIVATE, *(f"sealed_{name}" for name in _PRIVATE))
 RECORD_NAMES: LiteralString = ", ".join(_READ)
 """Columns that `record_from` needs."""
 RECORD_COLUMNS: LiteralString = ", ".join("m.type::text AS type" if name == "type" else f"m.{name}" for name in _READ)
@@ -70,6 +70,7 @@ def row_of(
         "space_key": space_key,
         **{name: getattr(record, name) for name in _SAME_IN_BOTH},
         **{name: getattr(record, name) or None for name in _LISTS},
+        "turns": record.provenance.turns or None,
         **private_columns(record, user_key, sealer),
         "embedding": HalfVector(vector),
         "lexical": sparse(words),
@@ -83,7 +84,7 @@ def private_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -
     reasoning, sealed_reasoning = None, None
     if record.reasoning is not None:
         reasoning, sealed_reasoning = sealer.split(record.reasoning, MEMORY_REASONING, user_key, record.entry_id)
-    known = record.provenance.model_dump(exclude_none=True)
+    known = record.provenance.model_dump(exclude_none=True, exclude={"turns"})
     provenance, sealed_provenance = sealer.split_json(known, MEMORY_PROVENANCE, user_key, record.entry_id)
     return {
         "text": text,
@@ -132,7 +133,9 @@ def record_from(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
     if row["sealed_reasoning"] is not None:
         values["reasoning"] = sealer.join(None, row["sealed_reasoning"], MEMORY_REASONING, *key)
     values["feedback"] = sealer.join_json(row["feedback"], row["sealed_feedback"], MEMORY_FEEDBACK, *key) or []
-    known = sealer.join_json(row["provenance"], row["sealed_provenance"], MEMORY_PROVENANCE, *key)
+    known = sealer.join_json(row["provenance"], row["sealed_provenance"], MEMORY_PROVENANCE, *key) or {}
+    if row["turns"]:
+        known["turns"] = row["turns"]
     values["provenance"] = _NOTHING_KNOWN.model_copy(update=known) if known else _NOTHING_KNOWN
     return MemoryRecord.trusted(values)
 

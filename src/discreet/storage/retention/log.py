@@ -19,7 +19,7 @@ LOG: Final = Expiry(
     may_go="""NOT EXISTS (
         SELECT FROM discreet.memory m
         WHERE m.user_key = r.user_key AND m.type = 'important_moment'
-          AND (m.request_id = r.request_id OR m.provenance -> 'turns' ? r.request_id)
+          AND (m.request_id = r.request_id OR r.request_id = ANY (m.turns))
     )""",
     also_read=", r.thread_key",
 )

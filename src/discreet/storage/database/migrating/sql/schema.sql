@@ -76,7 +76,7 @@ CREATE TYPE discreet.memory_type AS ENUM (
 -- search compares the vectors of the few rows that they let through.
 -- `lexical` holds the BM25 impacts of the text's own words under keyed token ids, and in the upper half of its dimensions
 -- those of words that only the turns right before and after have; together at most 180.
--- NULL stands for no tags, flags, provenance or feedback.
+-- NULL stands for no tags, flags, turns, provenance or feedback.
 -- `valid_to` in the past means superseded: kept, and found as of then only.
 -- With a key, text, feedback and provenance are in `sealed_text` and its like (AES-256-GCM, bound to column, user and entry).
 -- `reasoning`: how an entry was arrived at, where a caller posts that; redacted, sealed likewise, and not searched.
@@ -104,6 +104,7 @@ CREATE TABLE discreet.memory (
     confidence double precision NOT NULL,
     tags text[],
     conflict_flags text[],
+    turns text[], -- request ids of those that state it; what keeps and erases turns looks here
     loop_flag boolean NOT NULL,
     provenance jsonb,
     feedback jsonb,

@@ -73,6 +73,7 @@ CREATE TABLE discreet.memory (
     confidence double precision NOT NULL,
     tags text[],
     conflict_flags text[],
+    turns text[],
     loop_flag boolean NOT NULL,
     provenance jsonb,
     feedback jsonb,
