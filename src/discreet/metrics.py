@@ -49,7 +49,7 @@ persist_failures = Counter(
     "discreet_persist_failures_total", "Turns that could not be kept in one of their places.", ["what", "cause"]
 )
 unreadable_rows = Counter(
-    "discreet_unreadable_rows_total", "Stored rows that were passed over since their encryption key is not known"
+    "discreet_unreadable_rows_total", "Stored rows that were passed over since they can't be opened"
 )
 memories_saved = Counter("discreet_memories_saved_total", "Memories saved, by type.", ["type"])
 memories_refused = Counter("discreet_memories_refused_total", "Texts refused as memories, by reason.", ["reason"])

@@ -12,11 +12,13 @@ from typer.testing import CliRunner
 
 from discreet.checkpoint.migrating import migrate_checkpoints
 from discreet.cli import app
-from discreet.encryption import make_key, write_key
+from discreet.encryption import Keyring, make_key, write_key
 from discreet.redaction.placeholder_key import make_placeholder_key
 from discreet.settings import Settings
-from discreet.storage import open_storage_sync
+from discreet.state.records import MemoryRecord
+from discreet.storage import open_storage, open_storage_sync
 from discreet.storage.database.migrating.migrations import released
+from discreet.testing import StubEmbeddings
 
 PASSWORD = "tops" + "ecret"
 
@@ -174,3 +176,30 @@ def test_a_database_whose_users_are_known_by_another_key_is_told_of(doctor, empt
     monkeypatch.delenv("DISCREET_IDENTITY_KEY")
     _, checks = doctor("--dsn", empty_database, DISCREET_DATA_DIR=str(tmp_path / "first"))
     assert checks["users"] == {"name": "users", "state": "ok", "say": "Known by the identity key of this process."}
+
+
+async def stored(dsn, keys, user):
+    async with open_storage(
+        dsn, embeddings=StubEmbeddings(dims=16), settings=Settings(), keys=keys, maintained=False
+    ) as storage:
+        await storage.memories.save(user, [MemoryRecord(text=f"{user} keeps parrots")])
+
+
+def test_what_is_plain_though_there_is_a_key_is_counted_by_table(doctor, database):
+    asyncio.run(stored(database, None, "ann"))
+    _, checks = doctor("--dsn", database)
+    assert "sealed rows" not in checks
+    asyncio.run(stored(database, Keyring([key := make_key()]), "bob"))
+    code, checks = doctor("--dsn", database, DISCREET_ENCRYPTION_KEYS=write_key(key))
+    assert (code, checks["sealed rows"]["state"]) == (1, "fail")
+    assert "1 of memory. Run `discreet rekey`" in checks["sealed rows"]["say"]
+    assert CliRunner().invoke(app, ["rekey", "--dsn", database]).exit_code == 0
+    _, checks = doctor("--dsn", database)
+    assert checks["sealed rows"]["state"] == "ok"
+
+
+def test_what_cannot_be_opened_is_a_failure(doctor, database):
+    asyncio.run(stored(database, Keyring([make_key()]), "ann"))
+    code, checks = doctor("--dsn", database, DISCREET_ENCRYPTION_KEYS=write_key(make_key()))
+    assert (code, checks["sealed rows"]["state"]) == (1, "fail")
+    assert "can't be opened: 1 of memory" in checks["sealed rows"]["say"]

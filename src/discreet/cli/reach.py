@@ -12,6 +12,7 @@ from discreet.access.loopback import is_loopback_name
 from discreet.access.user_keys import load_user_keys
 from discreet.checkpoint.migrating import pending_checkpoint_tables
 from discreet.cli.checks import Check, transport_check
+from discreet.cli.stored import stored_checks
 from discreet.driver_errors import storage_errors
 from discreet.errors import DiscreetError, ShortTermError
 from discreet.leases import is_pooled
@@ -34,7 +35,9 @@ _PGVECTOR: LiteralString = (
 _HAS_USERS: LiteralString = "SELECT to_regclass('discreet.identity_key')::text"
 _READ_ONLY: LiteralString = "SELECT current_setting('transaction_read_only')"
 
-_NAMES = ("database", "pgvector", "schema", "users", "checkpoints", "row-level security", "transport")
+UP_TO_DATE = "Up to date."
+
+_NAMES = ("database", "pgvector", "schema", "users", "checkpoints", "row-level security", "transport", "sealed rows")
 
 
 async def database_checks(dsn: str | None, settings: Settings) -> list[Check]:
@@ -52,6 +55,8 @@ async def database_checks(dsn: str | None, settings: Settings) -> list[Check]:
                 transport = _transport(conn)
             found.append(await _row_security(target, settings, embedded=embedded))
             found.append(transport)
+            if found[_NAMES.index("schema")].say == UP_TO_DATE:
+                found += await stored_checks(target, settings)
     except DiscreetError as error:
         found.append(Check(_NAMES[len(found)], "fail", str(error)))
     return found
@@ -124,7 +129,7 @@ async def _schema(conn: AsyncConnection[TupleRow], *, embedded: bool) -> Check:
     state = await migration_state(conn)
     state.check()
     if not state.pending:
-        return Check("schema", "ok", "Up to date.")
+        return Check("schema", "ok", UP_TO_DATE)
     if embedded and len(state.pending) == len(released()):
         return Check("schema", "ok", "Nothing is stored yet: the first start makes the tables.")
     say = f"Lacks {', '.join(each.name for each in state.pending)}: run `discreet migrate`. A start does it too, if its role may."

@@ -103,6 +103,8 @@ def _print_counts(rows: dict[str, int], counts: list[KeyCount], current: str, *,
     for name, number in rows.items():
         table.add_row(name, f"{number:,}", ", ".join(_told(count, current) for count in by_table[name]) or "-")
     Console(highlight=False).print(table)
+    if plain := sum(count.values for count in counts if count.key_id is None):
+        print(f"{plain:,} plain values are not read. Run `discreet rekey`, which seals them.")
 
 
 def _told(count: KeyCount, current: str) -> str:

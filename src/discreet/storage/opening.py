@@ -29,6 +29,7 @@ from discreet.storage.embedded.watch import PERIOD_SECONDS, watched
 from discreet.storage.embedding_choice import chosen_embeddings
 from discreet.storage.maintenance import maintenance
 from discreet.storage.memories.spaces.spaces import register_space
+from discreet.storage.rekeying import tell_of_plain_rows
 from discreet.storage.settings.postgres_settings import POLL_SECONDS, PostgresSettingsStore
 from discreet.storage.wiring import Storage, wire
 
@@ -102,6 +103,8 @@ async def open_storage(
                 used = embeddings or await chosen_embeddings(memory_settings, settings, otherwise=named)
                 read_only = await reads_only(pool)
                 space = await register_space(pool, used)
+                if keys is not None and works is not None:
+                    await tell_of_plain_rows(works)
             wired = wire(
                 pool,
                 settings,

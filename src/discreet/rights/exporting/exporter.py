@@ -19,12 +19,13 @@ from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from discreet.access.actor import Actor, acting, current_actor
-from discreet.errors import ExportError
+from discreet.errors import EncryptionError, ExportError
 from discreet.ports import AuditLog
 from discreet.rights.exporting.format import KINDS, ExportRecord, UnreadableRow
 from discreet.rights.exporting.source import Key, Reading
 from discreet.rights.exporting.sources import SOURCES
 from discreet.state.text import storable
+from discreet.storage.database.sealing import report_unreadable
 from discreet.storage.database.statements import fetch
 from discreet.storage.wiring import Storage
 
@@ -128,7 +129,9 @@ class Export:
             while mark is not None:
                 page = await read_page(self.reading, mark)
                 self.rows.update(_kind_of(record, page.kind) for record in page.records)
-                self.unreadable.update(record.kind for record in page.records if isinstance(record, UnreadableRow))
+                lost = [record for record in page.records if isinstance(record, UnreadableRow)]
+                self.unreadable.update(record.kind for record in lost)
+                report_unreadable(page.kind, [record.key[-1] for record in lost if record.code == EncryptionError.code])
                 yield page
                 mark = page.after
             finished = True

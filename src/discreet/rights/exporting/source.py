@@ -65,13 +65,12 @@ class Source(Protocol):
         ...
 
 
-def opened(kind: str, key: Key, record: Callable[[], ExportRecord | None]) -> ExportRecord:
-    """Return what `record` makes; if that is None, or its key is lost, what says so: one row costs no other."""
+def opened(kind: str, key: Key, record: Callable[[], ExportRecord]) -> ExportRecord:
+    """Return what `record` makes; if it can't be opened, what says so: one row costs no other."""
     try:
-        found = record()
+        return record()
     except EncryptionError:
-        found = None
-    return unreadable(kind, key) if found is None else found
+        return unreadable(kind, key)
 
 
 def unreadable(kind: str, key: Key, code: str = EncryptionError.code) -> UnreadableRow:

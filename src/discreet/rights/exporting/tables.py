@@ -12,7 +12,7 @@ from uuid import UUID
 from discreet.rights.exporting.format import KINDS, ExportRecord
 from discreet.rights.exporting.source import Key, KeyPart, Opened, Reading, opened
 from discreet.storage.background.summaries import summary_from
-from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
+from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turn_from
 from discreet.storage.database.sealed_columns import PROPOSAL, ROLLING_SUMMARY, SESSION_INTENT
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.statements import fetch
@@ -31,8 +31,8 @@ class Table:
     """SELECT … FROM … WHERE … of all rows of a user."""
     key: Mapping[LiteralString, tuple[LiteralString, type]]
     """Columns that a row is found by, beside its user's; the database's type of each, and ours."""
-    opened: Callable[[Row, FieldSealer], Fields | None] = lambda _row, _sealer: {}
-    """Returns the fields that are not as a column has them; None, or `EncryptionError`: the key they are sealed under is not known."""
+    opened: Callable[[Row, FieldSealer], Fields] = lambda _row, _sealer: {}
+    """Returns the fields that are not as a column has them, or raises `EncryptionError`."""
 
     @property
     def key_types(self) -> Sequence[type]:
@@ -58,10 +58,8 @@ class Table:
         after: LiteralString = "" if begins else f"AND ({columns}) > ({marks})"
         return f"{self.rows} {after} ORDER BY {columns} LIMIT %(limit)s"
 
-    def _record(self, row: Row, sealer: FieldSealer) -> ExportRecord | None:
+    def _record(self, row: Row, sealer: FieldSealer) -> ExportRecord:
         model, more = KINDS[self.kind], self.opened(row, sealer)
-        if more is None:
-            return None
         return model.model_validate({name: row[name] for name in model.model_fields if name in row} | more)
 
     def _key_of(self, row: Row) -> Key:
@@ -85,22 +83,19 @@ def _memory(row: Row, sealer: FieldSealer) -> Fields:
     return {**said, "provenance": record.provenance.model_dump(exclude_none=True), "vector": vector}
 
 
-def _turn(row: Row, sealer: FieldSealer) -> Fields | None:
-    turns = turns_from([{**row, "thread_id": row["thread_id"] or ""}], sealer)
-    if not turns:
-        return None
-    said = turns[0].model_dump(mode="json", include={"media", "input_text", "output_text"})
-    return {**said, "provenance": turns[0].provenance.model_dump(exclude_none=True)}
+def _turn(row: Row, sealer: FieldSealer) -> Fields:
+    turn = turn_from({**row, "thread_id": row["thread_id"] or ""}, sealer)
+    said = turn.model_dump(mode="json", include={"media", "input_text", "output_text"})
+    return {**said, "provenance": turn.provenance.model_dump(exclude_none=True)}
 
 
 def _session(row: Row, sealer: FieldSealer) -> Fields:
-    sealed, key = row["sealed_intent"], (row["user_key"], row["thread_key"])
-    return {"intent": row["intent"] if sealed is None else sealer.join(None, sealed, SESSION_INTENT, *key)}
+    key = row["user_key"], row["thread_key"]
+    return {"intent": sealer.join_optional(row["intent"], row["sealed_intent"], SESSION_INTENT, *key)}
 
 
-def _session_summary(row: Row, sealer: FieldSealer) -> Fields | None:
-    summary = summary_from(row, sealer)
-    return None if summary is None else summary.model_dump()
+def _session_summary(row: Row, sealer: FieldSealer) -> Fields:
+    return summary_from(row, sealer).model_dump()
 
 
 def _rolling_summary(row: Row, sealer: FieldSealer) -> Fields:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
+from discreet.errors import EncryptionError
 from discreet.state.background import BatchJob, SessionSummary, StoredRequest
 from discreet.state.records import MemoryFilters, MemoryRecord, MemoryType, TurnRecord
 from discreet.storage.background.jobs import BatchJobs
@@ -15,7 +17,7 @@ from discreet.storage.background.summaries import READ_SUMMARY, summary_from
 from discreet.storage.conversation.summaries import text_of_summary
 from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.sealing import FieldSealer, reported
 from discreet.storage.database.statements import fetch, run
 from discreet.storage.memories.memories import PostgresMemories
 
@@ -327,7 +329,10 @@ class BatchRequests:
         given = {"user_key": request.user_key, "thread_key": request.thread_key}
         rolling = next(iter(await fetch(self._pool, _COMPACTION, given)), None)
         stored = next(iter(await fetch(self._pool, READ_SUMMARY, given)), None)
-        earlier = None if stored is None else summary_from(stored, self._sealer)
+        earlier = None
+        if stored is not None:
+            with suppress(EncryptionError), reported("session_summary", request.thread_key):
+                earlier = summary_from(stored, self._sealer)
         text = "" if rolling is None else text_of_summary(rolling, self._sealer)
         ends = [earlier.ended_at] if earlier else []
         after = rolling["covered_at"] if rolling is not None and text else next(iter(ends), None)

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any, LiteralString
 from uuid import UUID
 
-from discreet.errors import EncryptionError
 from discreet.state.background import SessionSummary
 from discreet.storage.database.sealed_columns import SESSION_SUMMARY
-from discreet.storage.database.sealing import FieldSealer, report_unreadable
+from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.users import Cursor
 
 READ_SUMMARY: LiteralString = """
@@ -35,13 +34,13 @@ ON CONFLICT (user_key, thread_key) DO UPDATE SET
 _SAID = {"summary", "topics", "key_facts"}
 
 
-def summary_from(row: Mapping[str, Any], sealer: FieldSealer) -> SessionSummary | None:
-    """Return the summary of a row; None if its key is not known."""
-    try:
-        said = sealer.join(row["said"], row["sealed_said"], SESSION_SUMMARY, row["user_key"], row["thread_key"])
-    except EncryptionError:
-        report_unreadable("session_summary", [row["thread_key"]])
-        return None
+def summary_from(row: Mapping[str, Any], sealer: FieldSealer) -> SessionSummary:
+    """Return the summary of a row.
+
+    Raises:
+        EncryptionError: It can't be opened, see `FieldSealer.join`.
+    """
+    said = sealer.join(row["said"], row["sealed_said"], SESSION_SUMMARY, row["user_key"], row["thread_key"])
     times = {name: row[name] for name in ("event_count", "started_at", "ended_at")}
     return SessionSummary(**json.loads(said), **times)
 

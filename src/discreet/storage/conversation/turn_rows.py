@@ -47,31 +47,43 @@ _READ_AS_THEY_ARE = (
 def turns_from(
     rows: Iterable[Mapping[str, Any]], sealer: FieldSealer, *, user_id: str | None = None
 ) -> list[TurnRecord]:
-    """Return the turns of rows, but for those whose key is not known, which are counted and named by their ids in the log."""
+    """Return the turns of rows, but for those that can't be opened, which are counted and named by their ids in the log."""
     turns, unreadable = [], []
     for row in rows:
         try:
-            said = {
-                "input_text": _opened(row, TURN_INPUT, sealer),
-                "output_text": _opened(row, TURN_OUTPUT, sealer),
-                "media": _opened_json(row, TURN_MEDIA, sealer) or [],
-                "provenance": _opened_json(row, TURN_PROVENANCE, sealer),
-            }
+            turns.append(turn_from(row, sealer, user_id=user_id))
         except EncryptionError:
             unreadable.append(row["request_id"])
-            continue
-        values = {name: row[name] for name in _READ_AS_THEY_ARE}
-        turns.append(TurnRecord(user_id=user_id, **values, **said))
     report_unreadable("turn", unreadable)
     return turns
 
 
-def text_of_turn(row: Mapping[str, Any], sealer: FieldSealer) -> str:
-    """Return what was said and answered in a row of the log; empty if its key is lost."""
-    try:
-        return f"{_opened(row, TURN_INPUT, sealer)}\n{_opened(row, TURN_OUTPUT, sealer)}"
-    except EncryptionError:
-        return ""
+def turn_from(row: Mapping[str, Any], sealer: FieldSealer, *, user_id: str | None = None) -> TurnRecord:
+    """Return the turn of a row.
+
+    Raises:
+        EncryptionError: It can't be opened, see `FieldSealer.join`.
+    """
+    said = {
+        "input_text": _opened(row, TURN_INPUT, sealer),
+        "output_text": _opened(row, TURN_OUTPUT, sealer),
+        "media": _opened_json(row, TURN_MEDIA, sealer) or [],
+        "provenance": _opened_json(row, TURN_PROVENANCE, sealer),
+    }
+    return TurnRecord(user_id=user_id, **{name: row[name] for name in _READ_AS_THEY_ARE}, **said)
+
+
+def texts_of_turns(rows: Iterable[Mapping[str, Any]], sealer: FieldSealer) -> list[str]:
+    """Return what was said and answered in each row of the log; empty where it can't be opened, which `turns_from` would report."""
+    texts, unreadable = [], []
+    for row in rows:
+        try:
+            texts.append(f"{_opened(row, TURN_INPUT, sealer)}\n{_opened(row, TURN_OUTPUT, sealer)}")
+        except EncryptionError:
+            texts.append("")
+            unreadable.append(row["request_id"])
+    report_unreadable("turn", unreadable)
+    return texts
 
 
 def turn_columns(turn: TurnRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import Final, Literal, LiteralString
+from typing import Any, Final, Literal, LiteralString
 
 from discreet.encryption import Column
 
@@ -19,6 +20,11 @@ class SealedColumn(Column):
     """Of the other; jsonb is sealed as JSON."""
     empty: LiteralString | None = None
     """What the other holds while it holds no value; None: NULL."""
+
+    @property
+    def without_value(self) -> Any:
+        """What the other reads as then."""
+        return None if self.empty is None else json.loads(self.empty)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -18,21 +19,34 @@ from discreet.storage.database.sealed_columns import SealedColumn
 
 logger = logging.getLogger(__name__)
 
+NOT_SEALED = "The database holds a text that is not sealed, though there is a key: it was stored before, or by somebody else. See `discreet rekey`."
+
 MAX_NAMED = 20
 """Rows in one event of the log."""
 
 
 def report_unreadable(kind: str, ids: Sequence[object]) -> None:
-    """Count rows whose encryption key is not known, and name them by their `ids` in one event of the log."""
+    """Count rows that can't be opened, and name them by their `ids` in one event of the log."""
     if ids:
         metrics.unreadable_rows.inc(len(ids))
         logger.warning("storage.unreadable kind=%s rows=%d ids=%s", kind, len(ids), ",".join(map(str, ids[:MAX_NAMED])))
 
 
+@contextmanager
+def reported(kind: str, key: object) -> Iterator[None]:
+    """Report a row of this key if what is done with it raises `EncryptionError`, which passes."""
+    try:
+        yield
+    except EncryptionError:
+        report_unreadable(kind, [key])
+        raise
+
+
 class FieldSealer:
     """Splits a text into the two columns it has, a plain one and a sealed one, of which one is NULL.
 
-    Rows from before there was a key stay readable, and so do sealed ones while their key is known.
+    Where there is a key, only what is sealed is read: whoever writes to the database could put anything in the plain column.
+    What lies there from before the key is unreadable until `discreet rekey` has sealed it.
     """
 
     def __init__(self, keys: KeyProvider | None) -> None:
@@ -59,17 +73,27 @@ class FieldSealer:
         _, sealed = self.split(json.dumps(value, ensure_ascii=False), column, *row)
         return None if column.empty is None else Jsonb(json.loads(column.empty)), sealed
 
-    def join_json(self, plain: Any, sealed: bytes | None, column: Column, *row: str | UUID) -> Any:
-        """Do as `join` with the columns of `split_json`."""
-        return plain if sealed is None else json.loads(self.join(None, sealed, column, *row))
+    def join_json(self, plain: Any, sealed: bytes | None, column: SealedColumn, *row: str | UUID) -> Any:
+        """Do as `join` with the columns of `split_json`. A value that was never there reads as it is stored: NULL, or empty."""
+        is_absent = sealed is None and plain == column.without_value
+        if is_absent or (sealed is None and not self.seals):
+            return plain
+        return json.loads(self.join(None, sealed, column, *row))
+
+    def join_optional(self, plain: str | None, sealed: bytes | None, column: Column, *row: str | UUID) -> str | None:
+        """Do as `join` where a text may never have been there: then both are NULL."""
+        return None if plain is None and sealed is None else self.join(plain, sealed, column, *row)
 
     def join(self, plain: str | None, sealed: bytes | None, column: Column, *row: str | UUID) -> str:
         """Return the text of the two columns.
 
         Raises:
-            EncryptionError: It is sealed, and its key is not known, or it was moved here from another row, column or table.
+            EncryptionError: It is sealed, and its key is not known, or it was moved here from another row, column or table; or it
+                is not sealed, and there is a key.
         """
         if sealed is None:
+            if self._keys is not None:
+                raise EncryptionError(NOT_SEALED)
             return plain or ""
         if self._keys is None:
             raise EncryptionError(

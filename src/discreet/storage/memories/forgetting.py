@@ -24,7 +24,7 @@ from discreet.retrieval.forgetting import (
 from discreet.retrieval.telling import teller
 from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryFilters, MemoryRecord
 from discreet.state.text import storable
-from discreet.storage.conversation.turn_rows import text_of_turn
+from discreet.storage.conversation.turn_rows import texts_of_turns
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealed_columns import SESSION_INTENT, SESSION_SUMMARY
 from discreet.storage.database.sealing import FieldSealer
@@ -135,14 +135,17 @@ async def _forget(
     sessions = await (await cursor.execute(_OF_SESSIONS, read)).fetchall()
 
     def decide() -> tuple[Forgotten, set[UUID]]:
-        logged = (LoggedRound(row["thread_id"], row["request_id"], text_of_turn(row, rules.sealer)) for row in rows)
+        logged = [
+            LoggedRound(row["thread_id"], row["request_id"], said)
+            for row, said in zip(rows, texts_of_turns(rows, rules.sealer), strict=True)
+        ]
         gone = forget(
             facts,
             text=text,
             asking=asking,
             logged=logged,
-            derived=[opened_or_blank(row, rules.sealer) for row in derived],
-            others=(opened_or_blank(row, rules.sealer) for row in others),
+            derived=opened_or_blank(derived, rules.sealer),
+            others=opened_or_blank(others, rules.sealer),
         )
         tells = teller_of(facts, text=text, asking=asking)
         return gone, {row["thread_key"] for row in sessions if tells(_text_of_session(row, rules.sealer))}
@@ -192,7 +195,7 @@ async def _facts(
 
 
 async def _read(cursor: _Cursor, query: Search, sealer: FieldSealer) -> list[MemoryRecord]:
-    return [opened_or_blank(row, sealer) for row in await _rows(cursor, query)]
+    return opened_or_blank(await _rows(cursor, query), sealer)
 
 
 async def _rows(cursor: _Cursor, query: Search) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from discreet.state.text import storable
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.connecting.reading import Reader
 from discreet.storage.database.keys import digest
+from discreet.storage.database.sealing import reported
 from discreet.storage.database.users.epochs import Epochs, begins_under
 from discreet.storage.database.users.locks import UserLocks
 from discreet.storage.database.users.users import Ahead, Cursor
@@ -232,12 +233,13 @@ class PostgresMemories:
         Raises:
             InvalidUserError: `user_id` can't be used.
             StorageError: The database failed.
-            EncryptionError: It is sealed, and its key is not known.
+            EncryptionError: It can't be opened: its key is not known, or it was changed or put there by somebody else.
         """
         user_key = self._key_of(check_user_id(user_id))
         rows = await self._rows(build_get(user_key, entry_id))
         await self.record_reading(user_key, len(rows))
-        return record_from(rows[0], self._rules.sealer) if rows else None
+        with reported("memory", entry_id):
+            return record_from(rows[0], self._rules.sealer) if rows else None
 
     async def latest(
         self,

@@ -52,6 +52,8 @@ RECORD_COLUMNS: LiteralString = ", ".join("m.type::text AS type" if name == "typ
 """The same, of `discreet.memory m`."""
 
 _NOTHING_KNOWN = Provenance()
+_NO_KEYS = FieldSealer(None)
+_BLANK: Final[Mapping[str, Any]] = {**dict.fromkeys((*_PRIVATE, *(f"sealed_{name}" for name in _PRIVATE))), "text": ""}
 
 
 def row_of(
@@ -107,7 +109,7 @@ def text_of(row: Mapping[str, Any], sealer: FieldSealer) -> str:
     """Return the text of a row with user_key, entry_id, text and sealed_text.
 
     Raises:
-        EncryptionError: It is sealed, and its key is not known.
+        EncryptionError: It can't be opened, see `FieldSealer.join`.
     """
     return sealer.join(row["text"], row["sealed_text"], MEMORY_TEXT, row["user_key"], row["entry_id"])
 
@@ -123,15 +125,13 @@ def record_from(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
     Not validated again: redaction may have made the text longer than a caller may send.
 
     Raises:
-        EncryptionError: It is sealed, and its key is not known.
+        EncryptionError: It can't be opened, see `FieldSealer.join`.
     """
     values = {name: row[name] for name in _SAME_IN_BOTH}
     values |= {name: row[name] or [] for name in _LISTS}
     values["text"] = text_of(row, sealer)
-    values["reasoning"] = row["reasoning"]
     key = row["user_key"], row["entry_id"]
-    if row["sealed_reasoning"] is not None:
-        values["reasoning"] = sealer.join(None, row["sealed_reasoning"], MEMORY_REASONING, *key)
+    values["reasoning"] = sealer.join_optional(row["reasoning"], row["sealed_reasoning"], MEMORY_REASONING, *key)
     values["feedback"] = sealer.join_json(row["feedback"], row["sealed_feedback"], MEMORY_FEEDBACK, *key) or []
     known = sealer.join_json(row["provenance"], row["sealed_provenance"], MEMORY_PROVENANCE, *key) or {}
     if row["turns"]:
@@ -155,13 +155,11 @@ def readable(rows: Iterable[Mapping[str, Any]], sealer: FieldSealer) -> list[Mem
     return records
 
 
-def opened_or_blank(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
-    """Return the record of a row, without its texts where their key is lost: it can be replaced and deleted all the same."""
-    try:
-        return record_from(row, sealer)
-    except EncryptionError:
-        lost = dict.fromkeys(("reasoning", "sealed_text", "sealed_reasoning", "sealed_feedback", "sealed_provenance"))
-        return record_from({**row, **lost, "text": ""}, sealer)
+def opened_or_blank(rows: Iterable[Mapping[str, Any]], sealer: FieldSealer) -> list[MemoryRecord]:
+    """Return the records of rows, without texts where they can't be opened: they can be replaced and deleted all the same."""
+    rows = list(rows)
+    opened = {record.entry_id: record for record in readable(rows, sealer)}
+    return [opened.get(row["entry_id"]) or record_from({**row, **_BLANK}, _NO_KEYS) for row in rows]
 
 
 def tokens_of(row: Mapping[str, Any]) -> list[int]:

@@ -185,7 +185,7 @@ class _Save:
         """Yield the records of `rows`; of those that can't be opened the ones that are replaced whatever they say."""
         sealer, given = self._rules.sealer, {record.entry_id for record in records}
         replaced = {entry_id for entry_id, row in rows.items() if entry_id in given or row["type"] == "turn"}
-        yield from (opened_or_blank(rows[entry_id], sealer) for entry_id in replaced)
+        yield from opened_or_blank((rows[entry_id] for entry_id in replaced), sealer)
         yield from readable((row for entry_id, row in rows.items() if entry_id not in replaced), sealer)
 
     async def _write_whole(

@@ -105,7 +105,7 @@ async def _records(pool: Pool, sealer: FieldSealer, pairs: Sequence[dict[str, An
         return {}
     entry_ids = list({row[name] for row in pairs for name in ("older", "newer")})
     given = {"user_keys": list({row["user_key"] for row in pairs}), "entry_ids": entry_ids}
-    return {row["entry_id"]: opened_or_blank(row, sealer) for row in await fetch(pool, _RECORDS, given)}
+    return {record.entry_id: record for record in opened_or_blank(await fetch(pool, _RECORDS, given), sealer)}
 
 
 async def settle(cursor: Cursor, user_key: UUID, older: UUID, newer: UUID, keep: Keep) -> bool:

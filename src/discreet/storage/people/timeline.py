@@ -12,10 +12,10 @@ from uuid import UUID
 from discreet.errors import EncryptionError
 from discreet.state.records import MemoryRecord
 from discreet.storage.background.summaries import summary_from
-from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
+from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turn_from
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealed_columns import PROPOSAL, ROLLING_SUMMARY
-from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.sealing import FieldSealer, report_unreadable
 from discreet.storage.database.statements import fetch
 from discreet.storage.memories.rows import RECORD_COLUMNS, record_from
 
@@ -37,7 +37,7 @@ class TimelineEntry:
     id: str
     thread_id: str | None
     value: Any
-    """A `TurnRecord`, a `MemoryRecord`, a `SessionSummary`, a text, or the columns of a row; None: it is sealed under a key that is not known."""
+    """A `TurnRecord`, a `MemoryRecord`, a `SessionSummary`, a text, or the columns of a row; None: it can't be opened."""
 
     @property
     def mark(self) -> TimelineMark:
@@ -55,7 +55,7 @@ class _Source:
 
 
 def _turn(row: Row, sealer: FieldSealer) -> Any:
-    return next(iter(turns_from([{**row, "thread_id": row["thread_id"] or ""}], sealer)), None)
+    return turn_from({**row, "thread_id": row["thread_id"] or ""}, sealer)
 
 
 def _rolling(row: Row, sealer: FieldSealer) -> str:
@@ -162,7 +162,9 @@ async def read_timeline(
 
     async def read(kind: Kind) -> list[TimelineEntry]:
         rows = await fetch(pool, statement_of(kind, begins=before is None), {**given, "kind": kind})
-        return [_entry(kind, row, sealer) for row in rows]
+        entries = [_entry(kind, row, sealer) for row in rows]
+        report_unreadable(kind, [entry.id for entry in entries if entry.value is None])
+        return entries
 
     found = [entry for entries in await asyncio.gather(*map(read, kinds)) for entry in entries]
     return sorted(found, key=lambda entry: entry.mark, reverse=True)[:limit]

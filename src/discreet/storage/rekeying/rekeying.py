@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from typing import Any, LiteralString
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from discreet.driver_errors import storage_errors
 from discreet.encryption import key_header, key_id_of, seal, unseal
@@ -34,6 +34,9 @@ MOVE_ROWS = 50
 
 OPEN_ROWS = 100
 """Rows read to be opened by one statement, for values of the store may be large."""
+
+SAMPLED_ROWS = 200
+"""Rows of a table that are opened to see whether some can't be."""
 
 MAX_PASSES = 5
 """Times that all rows are looked at. If there is something to move each time, some process still seals under another key."""
@@ -125,6 +128,25 @@ class Rekeying:
                 for key_id, number in values.items()
             ]
         return found
+
+    async def sampled(self, rows: int = SAMPLED_ROWS) -> tuple[int, dict[str, int]]:
+        """Open the values of at most `rows` rows of each table, from any place of it on; return how many, and those that don't open by table.
+
+        Raises:
+            StorageError: The database failed.
+        """
+        opened, lost = 0, Counter[str]()
+        for table in SEALED_TABLES:
+            first, statement = uuid4(), inspect(table)
+            given: dict[str, Any] = {"after_key": UUID(int=0) if table.key_type == "uuid" else "", "limit": rows}
+            found = await fetch(self._works, statement, {**given, "after_user": first})
+            if len(found) < rows:
+                before = await fetch(self._works, statement, {**given, "after_user": UUID(int=0)})
+                found += [row for row in before if row["user_key"] <= first]
+            values = await asyncio.to_thread(self._opened, table, found[:rows])
+            opened += len(values)
+            lost[table.name] += sum(not opens for _, opens in values)
+        return opened, dict(+lost)
 
     async def run(self, done: Callable[[int], None] = lambda _: None) -> Rekeyed:
         """Move everything that can be moved; `done` is told how many rows were, time and again.

@@ -8,6 +8,9 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from discreet.storage.database.sealed_columns import SealedColumn, SealedTable
 
+FEW_ROWS: Final[LiteralString] = "1000"
+"""That are looked at when a process starts."""
+
 
 def look(table: SealedTable) -> LiteralString:
     """Look at the next rows by key, and say of each whether something of it is to be moved."""
@@ -23,6 +26,16 @@ LIMIT %(limit)s
 def count(table: SealedTable) -> LiteralString:
     """Count the rows of which something is to be moved."""
     return f"SELECT count(*) AS rows FROM discreet.{table.name} t WHERE {_is_pending(table)}"
+
+
+def count_plain(table: SealedTable) -> LiteralString:
+    """Count the rows of which something is plain."""
+    return f"SELECT count(*) AS rows FROM discreet.{table.name} t WHERE {_has_plain(table)}"
+
+
+def has_plain(table: SealedTable) -> LiteralString:
+    """Look whether something is plain in the first rows of the file, which are the oldest."""
+    return f"SELECT FROM (SELECT * FROM discreet.{table.name} LIMIT {FEW_ROWS}) t WHERE {_has_plain(table)} LIMIT 1"
 
 
 def inspect(table: SealedTable) -> LiteralString:
@@ -119,6 +132,10 @@ def _is_elsewhere(column: SealedColumn) -> LiteralString:
         f"CASE WHEN t.{column.name} IS NULL THEN {_is_plain(column)} ELSE "
         f"substring(t.{column.name} FROM 1 FOR octet_length(%(header)s::bytea)) <> %(header)s::bytea END"
     )
+
+
+def _has_plain(table: SealedTable) -> LiteralString:
+    return " OR ".join(_is_plain(column) for column in table.columns)
 
 
 def _is_plain(column: SealedColumn) -> LiteralString:

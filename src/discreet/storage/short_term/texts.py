@@ -13,7 +13,7 @@ from discreet.redaction.beside import beside_loop
 from discreet.state.text import storable
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealed_columns import ROUND_INPUT, ROUND_OUTPUT, WORK_ANSWER
-from discreet.storage.database.sealing import FieldSealer, report_unreadable
+from discreet.storage.database.sealing import FieldSealer, report_unreadable, reported
 
 Columns = tuple[str | None, bytes | None]
 """A text, plain or sealed: one of both is None."""
@@ -70,7 +70,7 @@ class ShortTermTexts:
         return split(said.input_text, ROUND_INPUT, *place), split(said.output_text, ROUND_OUTPUT, *place)
 
     def join_rounds(self, user_id: str, thread_id: str, stored: Iterable[Stored]) -> list[Round]:
-        """Return the rounds with the texts that `split_round` took, but for those whose key is not known.
+        """Return the rounds with the texts that `split_round` took, but for those that can't be opened.
 
         These are counted, and named in the log by digests of their request ids.
         """
@@ -96,6 +96,7 @@ class ShortTermTexts:
         """Return the answer that `split_answer` took.
 
         Raises:
-            EncryptionError: It is sealed, and its key is not known, or it belongs to other work.
+            EncryptionError: It can't be opened, or it belongs to other work. It is counted as `join_rounds` does.
         """
-        return self.sealer.join(*answer, WORK_ANSWER, work.user_id, work.kind, work.ref)
+        with reported("answer", digest(work.kind, work.ref)):
+            return self.sealer.join(*answer, WORK_ANSWER, work.user_id, work.kind, work.ref)

@@ -15,7 +15,7 @@ from discreet.access.user_keys import UserKeys
 from discreet.errors import EncryptionError
 from discreet.retrieval.fusion import Fusion
 from discreet.storage.database.connecting.connection import StorageConnection
-from discreet.storage.database.sealing import FieldSealer, report_unreadable
+from discreet.storage.database.sealing import FieldSealer, report_unreadable, reported
 from discreet.storage.memories.search import SHARE, Search, shortlist_for
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.store.browsing import build_page, opened_fitting
@@ -91,7 +91,11 @@ class StoreReader:
                 wanted = [(namespace_of(path_of(op.namespace)), item_key_of(op.key)) for op in gets.values()]
                 rows = await read_items(cursor, wanted)
         found = zip(gets, rows, strict=True)
-        return ((place, row, item_of(row, self.rules.sealer)) for place, row in found if row is not None)
+        return ((place, row, self._opened(row)) for place, row in found if row is not None)
+
+    def _opened(self, row: Row) -> Item:
+        with reported("item", row["item_key"]):
+            return item_of(row, self.rules.sealer)
 
     async def _search(self, op: SearchOp) -> tuple[list[Row], list[SearchItem]]:
         conditions = conditions_of(op.filter)

@@ -87,6 +87,14 @@ def test_it_moves_all_and_sums_up(filled, new, reindex):
     assert "keep those keys until then" in again.stdout
 
 
+async def test_a_dry_run_says_what_to_do_about_plain_values(database, monkeypatch):
+    async with opened(database, None) as storage:
+        await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
+    monkeypatch.setenv("DISCREET_ENCRYPTION_KEYS", write_key(make_key()))
+    result = await asyncio.to_thread(rekey, "--dsn", database, "--dry-run")
+    assert "1 plain values are not read. Run `discreet rekey`" in " ".join(result.stdout.split())
+
+
 @pytest.mark.slow
 def test_a_dry_run_counts_by_table_and_key_and_moves_nothing(filled, old, new):
     result = rekey("--dsn", filled, "--dry-run", "--json")

@@ -1,0 +1,40 @@
+"""What `discreet doctor` finds in the rows: what is not sealed, what can't be opened, and what is missing."""
+
+from __future__ import annotations
+
+from discreet.cli.checks import Check
+from discreet.encryption import keys_from_settings
+from discreet.ports import KeyProvider
+from discreet.settings import Settings
+from discreet.storage.database.access import access_of
+from discreet.storage.database.connecting.pool import Pool, make_pool, sees_everybody
+from discreet.storage.rekeying import Rekeying, plain_rows
+
+
+async def stored_checks(dsn: str, settings: Settings) -> list[Check]:
+    """Return what there is to say of the rows of a database whose schema is up to date.
+
+    Raises:
+        StorageError: The database failed.
+    """
+    keys = keys_from_settings(settings)
+    if keys is None:
+        return []
+    async with make_pool(access_of(dsn, settings).worker, max_size=1) as pool:
+        if not await sees_everybody(pool):
+            say = "Not looked at: this role sees one user at a time. Name the worker's in DISCREET_POSTGRES_WORKER_DSN (docs/roles.md)."
+            return [Check("sealed rows", "ok", say)]
+        return [await _sealed(pool, keys)]
+
+
+async def _sealed(pool: Pool, keys: KeyProvider) -> Check:
+    name = "sealed rows"
+    if plain := await plain_rows(pool):
+        told = ", ".join(f"{rows:,} of {table}" for table, rows in plain.items())
+        return Check(name, "fail", f"Not sealed, and so not read: {told}. Run `discreet rekey`, which seals them.")
+    opened, lost = await Rekeying(pool, keys=keys).sampled()
+    if lost:
+        told = ", ".join(f"{values:,} of {table}" for table, values in lost.items())
+        say = f"Of {opened:,} values that were tried can't be opened: {told}. `discreet rekey --dry-run` tries all."
+        return Check(name, "fail", say)
+    return Check(name, "ok", f"No row is plain, and {opened:,} values that were tried can be opened.")
