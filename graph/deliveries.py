@@ -17,6 +17,7 @@ from discreet.nodes.run import Run
 from discreet.nodes.short_term import tolerant
 from discreet.ports import Claim, Done, Running, ShortTermStore, Started, Work, WorkKind
 from discreet.redaction.placeholder_key import keyed_digest
+from discreet.state.message_text import joined
 
 DELIVERY: Final = "delivery"
 """Key in `response_metadata` of an answer that no run of its own gave; its value is `repeated` or `still_working`. Streams name
@@ -174,15 +175,15 @@ def delivery_of(
     if run.user_id is None:
         return None
     try:
-        text, media = split_message(message, max_bytes=max_media_bytes)
+        texts, media = split_message(message, max_bytes=max_media_bytes)
     except InputError:
         return None  # the graph refuses it with the same error
     whose = {"user": run.user_id, "app": run.context.app_name, "agent": run.context.agent_id, **(about or {})}
     hashes = [item.meta.get("sha256") or item.given or "" for item in media]
-    if not text.strip() and len(media) == 1 and media[0].modality == "voice" and hashes[0]:
+    if not any(map(str.strip, texts)) and len(media) == 1 and media[0].modality == "voice" and hashes[0]:
         work = Work(kind="audio", user_id=run.user_id, ref=_ref({**whose, "audio": hashes[0]}))
         return Delivery(work=work, lease=AUDIO_LEASE, keep=AUDIO_KEEP)
-    said = {**whose, "thread": run.thread_id, "text": text, "media": hashes}
+    said = {**whose, "thread": run.thread_id, "text": joined(texts), "media": hashes}
     return Delivery(work=Work(kind="request", user_id=run.user_id, ref=_ref(said)), lease=window, keep=None)
 
 

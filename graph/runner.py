@@ -30,6 +30,7 @@ from discreet.ports import Claim, Done, Running, ShortTermStore, TextRedactor, T
 from discreet.prompts.still_working import render_still_working
 from discreet.settings import load_settings
 from discreet.spans import under_span
+from discreet.state.message_text import text_of
 
 END: Final = object()
 
@@ -191,7 +192,9 @@ class TurnRunner:
         self, given: Any, config: RunnableConfig | None, context: Any, shape: Shape, options: Mapping[str, Any]
     ) -> AsyncGenerator[Part]:
         thread = ((config or {}).get("configurable") or {}).get("thread_id")
-        return under_span(self._parts(given, config, context, shape, options), "turn", thread_id=str(thread or ""))
+        return under_span(
+            self._parts(given, config, context, shape, options), "turn", thread_id="" if thread is None else str(thread)
+        )
 
     async def _parts(
         self, given: Any, config: RunnableConfig | None, context: Any, shape: Shape, options: Mapping[str, Any]
@@ -258,7 +261,7 @@ class TurnRunner:
             key = "" if delivery is None else delivery.work.ref
             answer = await ShownValues(self._mask.vault, key).put_back(claim.answer)
             return AIMessage(answer, response_metadata={DELIVERY: "repeated"})
-        return AIMessage(render_still_working(str(messages[-1].text)), response_metadata={DELIVERY: "still_working"})
+        return AIMessage(render_still_working(text_of(messages[-1])), response_metadata={DELIVERY: "still_working"})
 
     async def _keep_values(self, delivery: Delivery | None, shown: ShownValues, answer: str) -> None:
         """Let further deliveries have the values of `answer` too, while the vault has them: a recording in other threads."""
@@ -281,4 +284,4 @@ def _run_of(config: RunnableConfig | None, context: Any, *, default_user: str | 
 
 def _answer(messages: Sequence[BaseMessage]) -> str:
     """Return the answer that ends the turn, redacted; empty if it paused."""
-    return str(messages[-1].text) if messages and is_answer(messages[-1]) else ""
+    return text_of(messages[-1]) if messages and is_answer(messages[-1]) else ""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
+from discreet.state.message_text import text_of
+
 if TYPE_CHECKING:
     from uuid import UUID
 
@@ -23,7 +25,7 @@ def piece_of(event: Any) -> str:
 def answer_of(update: Any) -> str:
     """Return what `persist_filtered` keeps as the answer, given its part of an event of the mode `updates`; empty if nothing."""
     messages: list[BaseMessage] = update.get("messages", []) if isinstance(update, dict) else []
-    return str(messages[-1].text) if messages and isinstance(messages[-1], AIMessage) else ""
+    return text_of(messages[-1]) if messages and isinstance(messages[-1], AIMessage) else ""
 
 
 class PromptWatch(AsyncCallbackHandler):

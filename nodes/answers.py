@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from discreet.checkpoint.answers import turn_answers
 from discreet.nodes.assistant import SILENT
 from discreet.nodes.turn import turn_start
-from discreet.state.reasoning import without_reasoning
+from discreet.state.message_text import as_content, spoken_blocks
 
 
 def answers(
@@ -33,4 +33,4 @@ def answers(
 
 def _said(message: AIMessage, *, new_id: bool) -> AIMessage:
     """Return the answer as text; what stands for a tool's result gets an id: streams leave out what they have shown."""
-    return AIMessage(without_reasoning(str(message.text)), id=str(uuid4()) if new_id else message.id)
+    return AIMessage(as_content(spoken_blocks(message)), id=str(uuid4()) if new_id else message.id)

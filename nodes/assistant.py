@@ -19,7 +19,7 @@ from discreet.nodes.turn import tool_rounds, wants_tools
 from discreet.providers.per_model import PerModel
 from discreet.providers.retry import ModelRetry
 from discreet.state.conversation import ConversationState
-from discreet.state.reasoning import without_reasoning
+from discreet.state.message_text import as_content, spoken_blocks
 
 STEPS = 4
 """What a run must have left for a round of tool calls: this step, the tools, the answer, and `persist_filtered`. With
@@ -100,9 +100,9 @@ def make_assistant(
 
 def spoken(answer: AIMessage, *, last_words: bool) -> AIMessage:
     """Return an answer that says something or asks for tools that may still be called."""
-    said = without_reasoning(str(answer.text)).strip()
+    said = spoken_blocks(answer)
     if last_words and wants_tools([answer]):
-        return AIMessage(said or UNFINISHED, id=answer.id, response_metadata=answer.response_metadata)
+        return AIMessage(as_content(said) or UNFINISHED, id=answer.id, response_metadata=answer.response_metadata)
     if not wants_tools([answer]) and not said:
         return AIMessage(SILENT, id=answer.id, response_metadata=answer.response_metadata)
     return answer

@@ -22,6 +22,7 @@ from discreet.ports import Memories, TextRedactor, of_thread
 from discreet.prompts.rounds import split_rounds
 from discreet.redaction import untagged
 from discreet.redaction.placeholders import TAGGED
+from discreet.state.message_text import text_of
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ def tags_of(text: str, thread_id: str | None, redactor: TextRedactor) -> frozens
 def _rounds(run: Run, messages: Sequence[BaseMessage]) -> Iterator[tuple[str, str]]:
     greeting: list[BaseMessage] = []
     for said in split_rounds(messages):
-        text = "\n".join(str(each.text) for each in (*greeting, *said))
+        text = "\n".join(map(text_of, (*greeting, *said)))
         users = [message for message in said if isinstance(message, HumanMessage)]
         greeting = [] if users else [message for message in said if isinstance(message, AIMessage)]
         for message in users:

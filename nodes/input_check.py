@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, co
 from discreet.errors import EmptyInputError, InputTooLargeError, UnsupportedInputError
 from discreet.nodes.media import split_message
 from discreet.ports import Media
+from discreet.state.message_text import joined
 from discreet.state.text import storable
 
 
@@ -25,20 +26,20 @@ class InputCheck:
     messages_key: str = "messages"
     """Key of the messages in the graph's input."""
 
-    def message(self, message: HumanMessage) -> tuple[str, list[Media]]:
-        """Return the text of a user's message and its media. It hashes payloads: run it in a thread.
+    def message(self, message: HumanMessage) -> tuple[list[str], list[Media]]:
+        """Return the texts of a user's message and its media. It hashes payloads: run it in a thread.
 
         Raises:
             InputError: The message is empty, too large or of a type that can't be taken.
         """
-        text, media = split_message(message, max_bytes=self.max_media_bytes)
-        size = len(text) + sum(len(item.transcript or "") for item in media)
+        texts, media = split_message(message, max_bytes=self.max_media_bytes)
+        size = len(joined(texts)) + sum(len(item.transcript or "") for item in media)
         if size > self.max_chars:
             raise InputTooLargeError(size, self.max_chars)
-        text = storable(text)
-        if not media and not any(char.isprintable() and not char.isspace() for char in text):
+        texts = list(map(storable, texts))
+        if not media and not any(char.isprintable() and not char.isspace() for text in texts for char in text):
             raise EmptyInputError
-        return text, media
+        return texts, media
 
     def input(self, given: Any) -> None:
         """Refuse the input of a run whose newest message would be refused in it.

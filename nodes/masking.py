@@ -39,6 +39,7 @@ from discreet.redaction.value_capture import CollectingRedactor
 from discreet.redaction.vault import default_vault
 from discreet.redaction.walker import redact_object
 from discreet.settings import load_settings
+from discreet.state.message_text import text_of
 from discreet.state.request_ref import values_ref
 
 logger = logging.getLogger(__name__)
@@ -204,7 +205,7 @@ class MaskedTurn:
         """Return the values by placeholder that redacted `messages` show, in their texts and calls."""
         if not self._values:
             return {}
-        found = {match[0] for m in messages for match in TAGGED.finditer(f"{m.text}{getattr(m, 'tool_calls', '')}")}
+        found = {match[0] for m in messages for match in TAGGED.finditer(f"{text_of(m)}{getattr(m, 'tool_calls', '')}")}
         return {name: self._values[name] for name in found if name in self._values}
 
     def _copy(self, message: BaseMessage, originals: dict[str, str]) -> BaseMessage:

@@ -20,6 +20,7 @@ from discreet.ports.media import payload_of
 from discreet.providers.media import GivenSummarizer
 from discreet.providers.sentences import first_sentences
 from discreet.state.media import MediaMeta, Modality
+from discreet.state.message_text import joined
 from discreet.state.text import storable
 
 logger = logging.getLogger(__name__)
@@ -41,8 +42,8 @@ SUMMARY_SECONDS: Final = 30.0
 """One summary takes this long at most; `ChatModelSummarizer` gives its model 25 s, and then does without it."""
 
 
-def split_message(message: HumanMessage, *, max_bytes: int) -> tuple[str, list[Media]]:
-    """Return the text of `message` and its media.
+def split_message(message: HumanMessage, *, max_bytes: int) -> tuple[list[str], list[Media]]:
+    """Return the texts of `message` and its media.
 
     It hashes the payloads: run it in a thread where they are large.
 
@@ -70,7 +71,7 @@ def split_message(message: HumanMessage, *, max_bytes: int) -> tuple[str, list[M
             payload = payload_bytes(block, max_bytes=max_bytes, used=used)
             used += len(payload or b"")
             media.append(_media(block, modality, payload))
-    return "\n".join(text for text in texts if text), media
+    return [text for text in texts if text], media
 
 
 async def summarize_all(
@@ -125,7 +126,7 @@ def for_model(content: str | list[Any], able: Collection[Modality], summary: str
         elif block.get("type") == "text" and block.get("text"):
             parts.append(_text(str(block["text"])))
     if all(part["type"] == "text" for part in parts):
-        return "\n".join(part["text"] for part in parts)
+        return joined(part["text"] for part in parts)
     return parts
 
 

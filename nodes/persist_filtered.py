@@ -20,6 +20,8 @@ from discreet.nodes.sinks import FilteredTurn, LogSink, Sink, write_all
 from discreet.nodes.turn import tool_rounds, turn_start, unanswered
 from discreet.ports import ConversationLog, of_thread
 from discreet.redaction import untagged
+from discreet.redaction.blocks import redact_blocks
+from discreet.state.message_text import text_blocks, text_of
 
 
 def make_persist_filtered(
@@ -69,7 +71,7 @@ def make_persist_filtered(
         messages: Sequence[BaseMessage] = read(state, messages_key, [])
         turn = unanswered(messages)
         run = describe_run(default_user=default_user)
-        redact = of_thread(mask.redactor, run.thread_id).redact
+        redactor = of_thread(mask.redactor, run.thread_id)
         masked = await mask.turn(messages)
         # Of a tool's text the state has the beginning alone.
         whole = [masked.real([m])[0] if isinstance(m, ToolMessage) and m.name in told_tools else m for m in turn]
@@ -77,9 +79,11 @@ def make_persist_filtered(
         if turn and isinstance(turn[-1], ToolMessage):  # what a tool says was not masked whole before
             seen = await masked.masked(seen)
         kept: list[BaseMessage] = [
-            HumanMessage(redact(str(m.text)), id=m.id) for m in turn if isinstance(m, HumanMessage)
+            HumanMessage(redact_blocks(text_blocks(m.content), redactor), id=m.id)
+            for m in turn
+            if isinstance(m, HumanMessage)
         ]
-        kept += [AIMessage(redact(str(m.text)), id=m.id) for m in seen]
+        kept += [AIMessage(redact_blocks(text_blocks(m.content), redactor), id=m.id) for m in seen]
         earlier = [m for m in messages[: len(messages) - len(turn)] if not isinstance(m, SystemMessage)]
         kept_ids = {message.id for message in (*earlier, *kept)}
         removed = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in kept_ids]
@@ -112,4 +116,4 @@ def make_persist_filtered(
 
 def _texts(kept: Sequence[BaseMessage], kind: type[BaseMessage]) -> list[str]:
     """Return the texts without tags: what is kept outlives the thread, and is found in other threads."""
-    return [untagged(str(m.text)) for m in kept if isinstance(m, kind)]
+    return [untagged(text_of(m)) for m in kept if isinstance(m, kind)]

@@ -34,6 +34,7 @@ from discreet.providers.media import modalities_of
 from discreet.providers.tokens import count_tokens, estimate_at_most, token_counter
 from discreet.state.conversation import RetrievedMemory
 from discreet.state.media import Modality
+from discreet.state.message_text import text_of
 
 INLINE_CHARS = 40_000
 """Of earlier rounds that are put together on the event loop itself; to count and to shorten more takes a thread."""
@@ -99,7 +100,7 @@ class Prompting:
         if self.forgotten is not None:
             messages = await self.forgotten.left_out(run, messages)
         turn = await self.mask.turn(messages)
-        said = [str(message.text) for message in turn.real([m for m in messages if isinstance(m, SystemMessage)])]
+        said = [text_of(message) for message in turn.real([m for m in messages if isinstance(m, SystemMessage)])]
         instructions = "\n\n".join([instructions or prompt_text("assistant"), *dict.fromkeys(said)])
         able = modalities_of(model)
         name = name_of(model)
@@ -107,7 +108,7 @@ class Prompting:
         extractive = ExtractiveSummaryProvider(count_tokens=count)
 
         async def assembled(summary: str, earlier: Sequence[BaseMessage]) -> AssembledPrompt:
-            is_long = sum(len(str(message.text)) for message in earlier) > INLINE_CHARS
+            is_long = sum(len(text_of(message)) for message in earlier) > INLINE_CHARS
             make = partial(
                 assemble,
                 count=count,
@@ -187,7 +188,7 @@ def definitions_of(tools: Sequence[Any]) -> str:
 
 
 def _spoken(said: Sequence[BaseMessage]) -> SpokenRound:
-    texts = [(isinstance(message, HumanMessage), str(message.text)) for message in said]
+    texts = [(isinstance(message, HumanMessage), text_of(message)) for message in said]
     return SpokenRound(
         said="\n".join(text for users, text in texts if users),
         answered="\n".join(text for users, text in texts if not users),

@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from discreet.checkpoint.answers import is_answer
 from discreet.nodes.turn import turn_start
 from discreet.ports import RollingSummary, SpokenRound
+from discreet.state.message_text import text_of
 
 KEEP = 6
 """Rounds that stay verbatim, whatever the summary covers."""
@@ -105,4 +106,4 @@ def _after(rounds: Sequence[ThreadRound], messages: Sequence[BaseMessage]) -> in
 
 
 def _joined(messages: Sequence[BaseMessage]) -> str:
-    return "\n".join(message.content if isinstance(message.content, str) else str(message.text) for message in messages)
+    return "\n".join(map(text_of, messages))

@@ -22,6 +22,7 @@ from discreet.nodes.system_messages import with_turn
 from discreet.nodes.taking import Taking
 from discreet.nodes.turn import unanswered
 from discreet.ports import BeginsWork, MediaSummarizer, ShortTermStore
+from discreet.state.message_text import text_of
 
 MAX_HELD_CHARS = 2_000_000
 """Of a message with media, in the vault while its turn runs: 1.5 MB of payload. Models take images of that size."""
@@ -85,11 +86,12 @@ def make_save_input(
             raise
         request = new_request(new.message, run, new.media, mask.redactor.redact)
         turn = await mask.turn([*new.before, new.message])
+        taken = new.said(request["message_id"])
         if new.media:
             turn.keep(_for_vault(with_summaries(new.message, new.summaries)))
-        masked, began = await asyncio.gather(
-            turn.masked([*new.before, new.said(request["message_id"])]), _begin(short_term, begins, run)
-        )
+        elif isinstance(taken.content, list):  # the model gets its texts as one
+            turn.keep(taken.model_copy(update={"content": text_of(taken)}))
+        masked, began = await asyncio.gather(turn.masked([*new.before, taken]), _begin(short_term, begins, run))
         if began is not None:
             request["began"] = began
         *before, said = (with_turn(message, request["message_id"]) for message in masked)

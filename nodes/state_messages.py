@@ -11,9 +11,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from discreet.nodes.tool_results import shown_result
 from discreet.ports import TextRedactor
+from discreet.redaction.blocks import joined_safely, redact_blocks
 from discreet.redaction.walker import redact_object
 from discreet.state.made import MADE
-from discreet.state.reasoning import without_reasoning
+from discreet.state.message_text import spoken_blocks, text_blocks
 
 logger = logging.getLogger(__name__)
 
@@ -25,12 +26,12 @@ def redacted_copy(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:
 
     What the model wrote in its text while it reasoned is left out.
     """
-    text = str(message.text)
     if isinstance(message, HumanMessage):
-        return HumanMessage(redactor.redact(text), id=message.id, name=message.name and redactor.redact(message.name))
+        text = redact_blocks(text_blocks(message.content), redactor)
+        return HumanMessage(text, id=message.id, name=message.name and redactor.redact(message.name))
     if isinstance(message, AIMessage):
         return AIMessage(
-            redactor.redact(without_reasoning(text)),
+            redact_blocks(spoken_blocks(message), redactor),
             id=message.id,
             name=message.name,
             tool_calls=[{**call, "args": redact_object(call["args"], redactor)} for call in message.tool_calls],
@@ -43,7 +44,7 @@ def redacted_copy(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:
         )
     if isinstance(message, ToolMessage):
         return ToolMessage(
-            shown_result(text, redactor),
+            shown_result(joined_safely(text_blocks(message.content), redactor), redactor),
             id=message.id,
             name=message.name,
             tool_call_id=message.tool_call_id,

@@ -19,6 +19,7 @@ from discreet.nodes.turn import turn_start, unanswered
 from discreet.ports import Media, MediaSummarizer
 from discreet.providers.media import GivenSummarizer
 from discreet.state.conversation import Request
+from discreet.state.message_text import as_content
 from discreet.state.text import storable
 
 
@@ -28,7 +29,8 @@ class Taken:
 
     message: HumanMessage
     """As the user sent it."""
-    text: str
+    texts: Sequence[str]
+    """Of its blocks."""
     media: Sequence[Media]
     summaries: Sequence[str]
     before: Sequence[BaseMessage]
@@ -36,8 +38,7 @@ class Taken:
 
     def said(self, message_id: str) -> HumanMessage:
         """Return the message as text."""
-        kept = _as_text(self.text, self.media, self.summaries)
-        return self.message if kept == self.message.content else HumanMessage(kept, id=message_id)
+        return _as_text(self.message, self.texts, self.media, self.summaries, message_id)
 
 
 @dataclass(kw_only=True)
@@ -63,14 +64,14 @@ class Taking:
         message = _users_message(left, request)
         left = [each for each in left if not is_past(each, message.id)]
         waiting = [each for each in unanswered(left) if each is not message]
-        text, media = await self._checked(message)
+        texts, media = await self._checked(message)
         summaries = await summarize_all(media, self.summarizer or self._given, self._given)
         kept = {id(each): await self._left_over(each) for each in waiting}
         before = [now for each in left if each is not message and (now := kept.get(id(each), each)) is not None]
-        return Taken(message, text, media, summaries, before)
+        return Taken(message, texts, media, summaries, before)
 
-    async def _checked(self, message: HumanMessage) -> tuple[str, list[Media]]:
-        """Return text and media of a message; payloads are hashed in a thread."""
+    async def _checked(self, message: HumanMessage) -> tuple[list[str], list[Media]]:
+        """Return texts and media of a message; payloads are hashed in a thread."""
         if isinstance(message.content, str):
             return self.check.message(message)
         return await asyncio.to_thread(self.check.message, message)
@@ -83,12 +84,11 @@ class Taking:
         if not isinstance(message, HumanMessage):
             return message if isinstance(message, SystemMessage) else None
         try:
-            text, media = await self._checked(message)
+            texts, media = await self._checked(message)
             summaries = await summarize_all(media, self._given, self._given)
         except InputError:
             return None
-        kept = _as_text(text, media, summaries)
-        return message if kept == message.content else HumanMessage(kept, id=message.id)
+        return _as_text(message, texts, media, summaries, message.id)
 
 
 def _users_message(messages: Sequence[BaseMessage], request: Request | None) -> HumanMessage:
@@ -107,9 +107,17 @@ def _users_message(messages: Sequence[BaseMessage], request: Request | None) -> 
     return message if is_retry and isinstance(message, HumanMessage) else newest(messages)
 
 
-def _as_text(text: str, media: Sequence[Media], summaries: Sequence[str]) -> str:
-    """Return what is kept of a message: its text, and the summaries, marked as such unless one is all there is."""
-    if not text and len(summaries) == 1:
-        return storable(summaries[0])
+def _as_text(
+    message: HumanMessage,
+    texts: Sequence[str],
+    media: Sequence[Media],
+    summaries: Sequence[str],
+    message_id: str | None,
+) -> HumanMessage:
+    """Return what is kept of a message: its texts, and the summaries, marked as such unless one is all there is.
+
+    Several stay blocks, so that each is redacted by itself.
+    """
     marked = [f"[{item.modality}] {summary}" for item, summary in zip(media, summaries, strict=True)]
-    return storable("\n".join([*([text] if text else []), *marked]))
+    kept = list(map(storable, [*texts, *marked] if texts or len(summaries) != 1 else summaries))
+    return message if [message.content] == kept else HumanMessage(as_content(kept), id=message_id)

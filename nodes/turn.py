@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from discreet.checkpoint.answers import is_answer
 from discreet.redaction import untagged
+from discreet.state.message_text import text_of
 
 
 def turn_start(messages: Sequence[BaseMessage]) -> int | None:
@@ -26,7 +27,7 @@ def unanswered(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 def turn_text(messages: Sequence[BaseMessage]) -> str:
     """Return the text of the newest user message, empty if there is none."""
     start = turn_start(messages)
-    return "" if start is None else str(messages[start].text)
+    return "" if start is None else text_of(messages[start])
 
 
 def query_text(messages: Sequence[BaseMessage]) -> str:

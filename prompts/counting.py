@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from discreet.state.message_text import text_of
+
 Count = Callable[[str], int]
 """A `discreet.ports.TokenCounter`; that room lies above this one."""
 
@@ -32,7 +34,7 @@ _SOUNDS = frozenset({"audio", "input_audio"})
 
 def message_tokens(message: BaseMessage, count: Count) -> int:
     """Return the tokens of a message with its tool calls, images and sound."""
-    return fixed_tokens(message, count) + count(str(message.text))
+    return fixed_tokens(message, count) + count(text_of(message))
 
 
 def fixed_tokens(message: BaseMessage, count: Count) -> int:

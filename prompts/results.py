@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 
 from discreet.prompts.counting import Count, about, fixed_tokens, message_tokens
 from discreet.prompts.cutting import cut_middle, fair_shares
+from discreet.state.message_text import text_of
 
 LEAST_RESULT: Final = 24
 """What is left of a result at least, its message included: a beginning and an end of some words."""
@@ -21,7 +22,7 @@ MARK: Final = " … (shortened: the middle is left out) … "
 
 def least_tokens(results: Sequence[ToolMessage], count: Count) -> int:
     """Return what tool results take when they are as short as can be."""
-    return sum(min(fixed_tokens(message, count) + about(str(message.text), count), LEAST_RESULT) for message in results)
+    return sum(min(fixed_tokens(message, count) + about(text_of(message), count), LEAST_RESULT) for message in results)
 
 
 def fit_results(running: Sequence[BaseMessage], limit: int, count: Count) -> tuple[list[BaseMessage], int]:
@@ -36,7 +37,7 @@ def fit_results(running: Sequence[BaseMessage], limit: int, count: Count) -> tup
         if sizes[at] > share:
             message = running[at]
             room = share - fixed_tokens(message, count)
-            text = str(message.text)
+            text = text_of(message)
             short = cut_middle(text, room, count, mark=MARK, tokens=sizes[at]) or cut_middle(text, room, count)
             fitted[at] = message.model_copy(update={"content": short or "…"})
             shortened += 1
@@ -45,5 +46,5 @@ def fit_results(running: Sequence[BaseMessage], limit: int, count: Count) -> tup
 
 def _size(message: ToolMessage, limit: int, count: Count) -> int:
     """Return the tokens of a result; about those of one that is far too long."""
-    estimate = fixed_tokens(message, count) + about(str(message.text), count)
+    estimate = fixed_tokens(message, count) + about(text_of(message), count)
     return estimate if estimate > FAR * limit else message_tokens(message, count)

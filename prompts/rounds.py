@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from discreet.prompts.counting import Count, fixed_tokens, message_tokens
 from discreet.prompts.cutting import cut_end, cut_middle, fair_shares
 from discreet.prompts.data import as_data
+from discreet.state.message_text import text_of
 
 LINE_TOKENS: Final = 48
 """A round in a line: what was said in a sentence, and a beginning of the answer."""
@@ -124,7 +125,7 @@ def _lines(sizes: Sequence[int], limit: int) -> tuple[int, list[int]]:
 
 def _shortened(said: Sequence[BaseMessage], limit: int, count: Count) -> list[BaseMessage]:
     """Return a round whose texts lack their middles; empty if that says too little."""
-    texts = [str(message.text) for message in said]
+    texts = [text_of(message) for message in said]
     left = limit - sum(fixed_tokens(message, count) for message in said)
     shorter = []
     for message, text, share in zip(said, texts, fair_shares([count(text) for text in texts], left), strict=True):
@@ -137,8 +138,8 @@ def _shortened(said: Sequence[BaseMessage], limit: int, count: Count) -> list[Ba
 
 def _line(said: Sequence[BaseMessage], limit: int, count: Count, brief: Brief) -> str:
     """Return a round as one line of data. Both sides share the room; what the user said is the larger part."""
-    users = [as_data(str(message.text)) for message in said if isinstance(message, HumanMessage)]
-    answer = as_data(" ".join(str(message.text) for message in said if not isinstance(message, HumanMessage)))
+    users = [as_data(text_of(message)) for message in said if isinstance(message, HumanMessage)]
+    answer = as_data(" ".join(text_of(message) for message in said if not isinstance(message, HumanMessage)))
     room = limit - 6
     question = " ".join(users)
     if count(question) + count(answer) > room:

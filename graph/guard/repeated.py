@@ -18,6 +18,7 @@ from discreet.nodes.input_check import messages_of
 from discreet.nodes.run import run_of
 from discreet.ports import Claim, Done, Running
 from discreet.prompts.still_working import render_still_working
+from discreet.state.message_text import text_of
 from discreet.state.request_ref import REQUEST_DELIVERY
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class AnswerWatch:
             return True
         if not place:
             messages = _messages(data, self._key)
-            self.answer = str(messages[-1].text) if messages and is_answer(messages[-1]) else ""
+            self.answer = text_of(messages[-1]) if messages and is_answer(messages[-1]) else ""
         return self._asked
 
     def _opened(self, event: Any) -> tuple[Any, Any, Any]:
@@ -91,7 +92,7 @@ async def repeated(graph: GuardedGraph, call: Call, claim: Done | Running) -> As
     shape = Shape(options["stream_mode"], bool(options.get("subgraphs")), options.get("version") or "v1")
     said = messages_of(call.input.get(key)) if isinstance(call.input, Mapping) else []
     if isinstance(claim, Running):
-        text = render_still_working(str(said[-1].text) if said else "")
+        text = render_still_working(text_of(said[-1]) if said else "")
         reply = AIMessage(text, response_metadata={DELIVERY: "still_working"})
         parts = reply_parts(said, reply, shape, node=DELIVERY, messages_key=key)
     elif claim.answer:
@@ -106,7 +107,7 @@ def _answered(
     said: Sequence[BaseMessage], answer: str, state: StateSnapshot | None, shape: Shape, key: str
 ) -> list[Part]:
     known = [] if state is None else _messages(state.values, key)
-    places = [place for place, each in enumerate(known) if is_answer(each) and str(each.text) == answer]
+    places = [place for place, each in enumerate(known) if is_answer(each) and text_of(each) == answer]
     if state is None or not places:  # a run without a thread, a recording in another one
         reply: BaseMessage = AIMessage(answer, response_metadata={DELIVERY: "repeated"})
         return reply_parts(said, reply, shape, node=DELIVERY, messages_key=key)

@@ -12,6 +12,7 @@ from discreet.metrics import gate_failures
 from discreet.nodes.memory_gate.decision import GateDecision
 from discreet.ports import SpokenRound
 from discreet.prompts.memory_gate import as_message, render_memory_gate
+from discreet.state.message_text import text_of
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ async def ask(
             said = await model.bind(temperature=0, max_tokens=MAX_TOKENS).ainvoke(prompt, {"tags": [NO_STREAM]})
     except Exception as error:  # noqa: BLE001  # any provider's error; memory fails open
         return _failed(type(error).__name__)
-    answer = ANSWERS.get(said.text.strip().removesuffix(".").upper())
+    answer = ANSWERS.get(text_of(said).strip().removesuffix(".").upper())
     return _failed("no_answer") if answer is None else GateDecision(retrieve=answer, reason="small_model")
 
 

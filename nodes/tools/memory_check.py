@@ -16,6 +16,7 @@ from discreet.nodes.tools.memory_tool import HearingTool
 from discreet.nodes.tools.secret_references import Kept
 from discreet.nodes.turn import turn_start
 from discreet.ports import DecliningSecretStore
+from discreet.state.message_text import text_of
 
 MEMORY_TOOLS: Final = frozenset({"save_memory", "recall_memory", "update_memory", "forget_memory"})
 """Their results hold the user's own memories."""
@@ -64,7 +65,7 @@ class WritingTool(HearingTool):
 
 def _check_origin(texts: Iterable[str], messages: Sequence[BaseMessage]) -> None:
     start = turn_start(messages) or 0
-    results = [str(m.text) for m in messages[start:] if isinstance(m, ToolMessage) and m.name not in MEMORY_TOOLS]
+    results = [text_of(m) for m in messages[start:] if isinstance(m, ToolMessage) and m.name not in MEMORY_TOOLS]
     said = _said_by_user(messages)
     if any(copied_from(each, results, said=said) for each in texts):
         raise CopiedFromToolError
@@ -76,4 +77,4 @@ def _said_by_user(messages: Sequence[BaseMessage]) -> list[str]:
     A summary that LangChain's middleware writes as a user's message is none: it tells of tool results too.
     """
     own = (m for m in messages if isinstance(m, HumanMessage) and "lc_source" not in m.additional_kwargs)
-    return [str(m.text) for m in own]
+    return [text_of(m) for m in own]

@@ -23,6 +23,7 @@ from discreet.nodes.turn import turn_start
 from discreet.ports import ForgetRequest, Forgotten, RollingSummaries
 from discreet.redaction import untagged
 from discreet.redaction.placeholders import referenced
+from discreet.state.message_text import text_of
 from discreet.state.records import MemoryRecord
 
 MAX_LISTED = 10
@@ -119,7 +120,7 @@ class MemoryForget(HearingTool):
         return ForgetRequest(
             thread_id=run.thread_id,
             request_id=request_id,
-            asked=untagged(str(messages[start].text)),
+            asked=untagged(text_of(messages[start])),
             rounds=texts_of_rounds(run, messages),
             tags={**tags, request_id: tags.get(request_id, frozenset()) | named},
         )

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from pydantic import BaseModel
 
 from discreet.checkpoint.message_ids import ANSWER
+from discreet.state.message_text import as_content, spoken_blocks, spoken_text, text_blocks
 from discreet.state.reasoning import without_reasoning
 
 TOOL_ANSWERED: Final = "(Answered by the tool {name}.)"
@@ -33,7 +34,7 @@ def is_answer(message: BaseMessage) -> bool:
         spoken = without_reasoning(content)
         return bool(spoken) and not spoken.isspace()
     kinds = {block.get("type") for block in content if isinstance(block, dict)}
-    return not TOOL_BLOCKS & kinds and bool(without_reasoning(str(message.text)).strip())
+    return not TOOL_BLOCKS & kinds and bool(spoken_text(message).strip())
 
 
 def turn_answers(
@@ -54,7 +55,7 @@ def turn_answers(
         return [*said, _from_tools(since, results, structured, told_tools)] if told or not said else said
     if said and over:
         return said
-    spoken = [m for m in since if isinstance(m, AIMessage) and without_reasoning(str(m.text)).strip()]
+    spoken = [m for m in since if isinstance(m, AIMessage) and spoken_text(m).strip()]
     last = spoken[-1:]
     return [*said, *(_text_of(message) for message in last if not is_answer(message))]
 
@@ -64,7 +65,7 @@ def _calls(message: BaseMessage) -> bool:
 
 
 def _text_of(message: AIMessage) -> AIMessage:
-    return AIMessage(without_reasoning(str(message.text)), id=message.id)
+    return AIMessage(as_content(spoken_blocks(message)), id=message.id)
 
 
 def _from_tools(
@@ -74,12 +75,11 @@ def _from_tools(
     name, message_id = results[-1].name, results[-1].id and f"{results[-1].id}{ANSWER}"
     if structured is not None and (isinstance(structured, Mapping) or type(structured).__name__ == name):
         return AIMessage(json.dumps(structured, ensure_ascii=False, default=_fields), id=message_id)
-    beside = [text for called in since[: -len(results)][-1:] if (text := without_reasoning(str(called.text)).strip())]
-    lines = [
-        str(each.text) if each.name in told_tools else TOOL_ANSWERED.format(name=each.name or "called last")
-        for each in results
-    ]
-    return AIMessage("\n".join([*beside, *lines]), id=message_id)
+    texts = [text for called in since[: -len(results)][-1:] for text in spoken_blocks(called)]
+    for each in results:
+        told = TOOL_ANSWERED.format(name=each.name or "called last")
+        texts += text_blocks(each.content) if each.name in told_tools else [told]
+    return AIMessage(as_content(texts), id=message_id)
 
 
 def _fields(value: Any) -> Any:

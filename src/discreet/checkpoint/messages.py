@@ -22,8 +22,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from discreet.checkpoint.answers import is_answer, turn_answers
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.user_input import MADE_BY, UserInput
-from discreet.state.reasoning import without_reasoning
-from discreet.state.text import storable
+from discreet.state.message_text import spoken_blocks, text_of
 
 get_id = operator.attrgetter("id")
 get_content = operator.attrgetter("content")
@@ -132,7 +131,7 @@ def _answer(message: Any, said: Said) -> BaseMessage | None:
     """Return what `message` answered in a turn that is over; of a call or a result that a client sends again, what is stored."""
     if not isinstance(message, BaseMessage) or isinstance(message, HumanMessage):
         return None
-    if is_answer(message) and message.text not in said.unended:
+    if is_answer(message) and text_of(message) not in said.unended:
         return message
     return said.answers(message.id) if message.id in said.stored else None
 
@@ -140,17 +139,15 @@ def _answer(message: Any, said: Said) -> BaseMessage | None:
 def said_last(messages: Sequence[BaseMessage]) -> set[str]:
     """Return what the model has said since the user's last message."""
     turn = takewhile(lambda message: not isinstance(message, HumanMessage), reversed(messages))
-    return {str(message.text) for message in turn if isinstance(message, AIMessage)}
+    return {text_of(message) for message in turn if isinstance(message, AIMessage)}
 
 
 def rebuild(message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
     """Return a new message with the id and the redacted text of `message`, without reasoning, and nothing else."""
     if isinstance(message, RemoveMessage):
         return RemoveMessage(id=policy.safe_id(message.id) or "")
-    text = str(message.text)
-    if isinstance(message, HumanMessage):
-        return HumanMessage(content=policy.redact(storable(text)), id=policy.safe_id(message.id))
-    return AIMessage(content=policy.redact(storable(without_reasoning(text))), id=policy.safe_id(message.id))
+    made = HumanMessage if isinstance(message, HumanMessage) else AIMessage
+    return made(content=policy.redact_blocks(spoken_blocks(message)), id=policy.safe_id(message.id))
 
 
 class Chosen(list[BaseMessage]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -15,6 +15,7 @@ from discreet.checkpoint.channels import is_engine_channel
 from discreet.checkpoint.message_ids import safe_id
 from discreet.errors import ConfigurationError
 from discreet.ports import TextRedactor, of_thread
+from discreet.state.text import storable
 
 logger = logging.getLogger(__name__)
 
@@ -123,6 +124,13 @@ class CheckpointPolicy:
     def redact(self, text: str) -> str:
         """Return `text` as it may be stored."""
         return self._bound_redactor.redact(text)
+
+    def redact_blocks(self, blocks: Sequence[str]) -> str:
+        """Return the texts of one message as one, as it may be stored."""
+        # Imported here as in `redact_value`: most messages are one text.
+        from discreet.redaction.blocks import redact_blocks
+
+        return self.redact(storable(blocks[0])) if len(blocks) == 1 else redact_blocks(blocks, self._bound_redactor)
 
     def redact_value(self, value: object) -> object:
         """Return plain `value` with every string in it redacted."""

@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from discreet.checkpoint.messages import Chosen, get_content, get_id, rebuild
 from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.state.message_text import text_blocks
 
 
 class StoredMessages:
@@ -54,7 +55,7 @@ class KnownMessages:
         self._stored: dict[tuple[str, str], StoredMessages] = {}
         self.ids: set[str | None] = set()
         """Of all stored messages."""
-        self._rebuilt: dict[int, tuple[BaseMessage, tuple[str, str | None], BaseMessage]] = {}
+        self._rebuilt: dict[int, tuple[BaseMessage, tuple[str | list[str], str | None], BaseMessage]] = {}
         self._size = 0
 
     def note(self, ns: str, channel: str, messages: Sequence[BaseMessage]) -> None:
@@ -88,9 +89,8 @@ class KnownMessages:
     def rebuild(self, message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
         """Return what is stored of `message`, redacted once for all checkpoints of a turn."""
         content: Any = message.content
-        if not isinstance(content, str):
-            return rebuild(message, policy)
-        now = (content, message.id)  # LangGraph may give it an id after the first checkpoint
+        # LangGraph may give it an id after the first checkpoint.
+        now = (content if isinstance(content, str) else text_blocks(content), message.id)
         found = self._rebuilt.get(id(message))
         if found is None or found[0] is not message or found[1] != now:
             found = self._rebuilt[id(message)] = (message, now, rebuild(message, policy))

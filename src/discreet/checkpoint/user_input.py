@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Self
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
 from pydantic import BaseModel
 
+from discreet.state.message_text import as_content, text_blocks, text_of
+
 MADE_BY = "lc_source"
 """LangChain's mark on a human message that a middleware wrote (`langchain_core.messages.notification`)."""
 
@@ -22,22 +24,25 @@ MADE_BY = "lc_source"
 class Came(NamedTuple):
     """A message as it came in."""
 
-    text: str
+    blocks: list[str]
+    """Its texts."""
     has_media: bool
 
     @classmethod
     def of(cls, message: BaseMessage) -> Self:
         """Return it."""
         content = message.content if isinstance(message.content, list) else ()
-        return cls(str(message.text), any(isinstance(each, dict) and each.get("type") != "text" for each in content))
+        return cls(
+            text_blocks(message.content), any(isinstance(each, dict) and each.get("type") != "text" for each in content)
+        )
 
 
 @dataclass
 class UserInput:
     """What callers handed over in the open turn, or in one that is still in RAM."""
 
-    ids: dict[str, str] = field(default_factory=dict)
-    """The text of each message, as it came: a node may put something else under its id."""
+    ids: dict[str, list[str]] = field(default_factory=dict)
+    """The texts of each message, as they came: a node may put something else under its id."""
     texts: set[str] = field(default_factory=set)
     """All texts, without the space around them."""
     media: set[str] = field(default_factory=set)
@@ -49,12 +54,14 @@ class UserInput:
         """Return whether `message` came in: as a message, or as text that a node made a message of."""
         if message.id in self.ids:
             return True
-        return isinstance(message, HumanMessage) and str(message.text).strip() in self.texts
+        return isinstance(message, HumanMessage) and text_of(message).strip() in self.texts
 
     def as_came(self, message: BaseMessage) -> BaseMessage:
         """Return a message of the user's with the text that came in under its id; one with media as the graph tells it."""
-        text = None if message.id in self.media else self.ids.get(message.id or "")
-        return message if text is None or text == str(message.text) else HumanMessage(text, id=message.id)
+        came = None if message.id in self.media else self.ids.get(message.id or "")
+        if came is None or came == text_blocks(message.content):
+            return message
+        return HumanMessage(as_content(came), id=message.id)
 
     def note(self, value: Any) -> None:
         """Note all messages and texts in `value`, a graph's input or an answer to an interrupt."""
@@ -71,7 +78,7 @@ class UserInput:
                 if message.id:
                     self._name(message.id, Came.of(message))
                 if isinstance(message, HumanMessage):
-                    self.texts.add(str(message.text).strip())
+                    self.texts.add(text_of(message).strip())
 
     def note_given(self, channel: str, messages: Sequence[BaseMessage], *, there: AbstractSet[str | None]) -> None:
         """Note an input's messages for a channel that has those of the ids `there`."""
@@ -93,7 +100,7 @@ class UserInput:
                 self._name(message.id, came)
 
     def _name(self, message_id: str, came: Came) -> None:
-        self.ids[message_id] = came.text
+        self.ids[message_id] = came.blocks
         if came.has_media:
             self.media.add(message_id)
 

@@ -20,6 +20,7 @@ from discreet.graph import TurnRunner, drain
 from discreet.graph.compiled import compiled_graph
 from discreet.graph.watched import answer_of, piece_of
 from discreet.state.context import Context
+from discreet.state.message_text import text_of
 
 HELP = "/new starts a new conversation, /quit ends. What you type is redacted on disk."
 
@@ -147,9 +148,9 @@ def _notes(event: Any) -> Iterable[tuple[str, str]]:
 def _tool_notes(message: ToolMessage) -> Iterable[tuple[str, str]]:
     """Say what a tool did; of a result that can't be read, nothing."""
     if message.status == "error":
-        yield "refused", str(message.text)
+        yield "refused", text_of(message)
         return
-    result = _read(str(message.text))
+    result = _read(text_of(message))
     match message.name:
         case "save_memory" | "update_memory" if isinstance(result.get("text"), str):
             for memory in (result, *_objects(result.get("also"))):

@@ -32,6 +32,7 @@ from discreet.graph.watched import PromptWatch, answer_of
 from discreet.redaction.placeholder_key import PLACEHOLDER_KEY
 from discreet.settings import Settings, embedded_only, load_settings, use_data_folder
 from discreet.state.context import Context
+from discreet.state.message_text import text_of
 from discreet.storage import Storage, open_storage
 from discreet.storage.database.readable_rows import readable_tables
 
@@ -57,9 +58,9 @@ class Round:
         """Take what the model is asked."""
         for message in prompt:
             if isinstance(message, HumanMessage):
-                self.got, self.tool_said = str(message.text), ""
+                self.got, self.tool_said = text_of(message), ""
             elif isinstance(message, ToolMessage) and message.name == TOOL:
-                self.tool_said = str(message.text)
+                self.tool_said = text_of(message)
 
 
 def run_demo(*, rows: bool = False) -> int:

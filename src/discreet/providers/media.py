@@ -21,7 +21,7 @@ from discreet.providers.sentences import first_sentences
 from discreet.providers.vectors import embeddable
 from discreet.redaction.configured import default_redactor
 from discreet.state.media import Modality
-from discreet.state.reasoning import without_reasoning
+from discreet.state.message_text import spoken_text
 from discreet.state.sentences import sentences
 
 logger = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class ChatModelSummarizer:
         except Exception as error:  # noqa: BLE001  # every provider has errors of its own, and no common base
             _tell(media, type(error).__name__)
             return None
-        summary = first_sentences(without_reasoning(str(answer.text)))
+        summary = first_sentences(spoken_text(answer))
         unusable = "empty" if not summary else "repeated" if _repeats(summary, media.transcript or "") else None
         if unusable:
             _tell(media, unusable)

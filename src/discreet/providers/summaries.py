@@ -22,7 +22,7 @@ from discreet.providers.capabilities import name_of, window_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
 from discreet.providers.sentences import shortened
 from discreet.providers.tokens import count_tokens
-from discreet.state.reasoning import without_reasoning
+from discreet.state.message_text import spoken_text
 from discreet.state.records import Provenance
 
 __all__ = ["ChatModelSummaryProvider", "ExtractiveSummaryProvider", "SummaryInTime", "summary_provider_for"]
@@ -98,7 +98,7 @@ class ChatModelSummaryProvider:
         except Exception as error:  # every client library has errors of its own, and no common base
             raise ProviderError(f"The chat model failed to summarise: {type(error).__name__}.") from error
         self._version = answer.response_metadata.get("model_name")
-        return without_reasoning(str(answer.text))
+        return spoken_text(answer)
 
 
 class SummaryInTime:

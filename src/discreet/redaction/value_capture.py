@@ -24,15 +24,15 @@ class CollectingRedactor:
     def __init__(
         self, redactor: TextRedactor, known: Mapping[str, str] | None = None, *, trusted: bool = False
     ) -> None:
-        self._redactor = redactor
+        self.redactor = redactor
         self._known = known or {}
         self._trusted = trusted
         self.values: dict[str, str] = {}
 
     def redact(self, text: str) -> str:
         """Return `text` with placeholders, and keep what they stand for."""
-        if not isinstance(self._redactor, Masking):
-            return self._redactor.redact(text)
-        masked, values = self._redactor.mask(text, {**self._known, **self.values}, trusted=self._trusted)
+        if not isinstance(self.redactor, Masking):
+            return self.redactor.redact(text)
+        masked, values = self.redactor.mask(text, {**self._known, **self.values}, trusted=self._trusted)
         self.values.update(values)
         return masked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -17,6 +17,7 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, SecretBytes, SecretStr
 
 from discreet.ports import TextRedactor
+from discreet.redaction.blocks import without_shared
 from discreet.redaction.message_codec import Visit, rebuilt
 from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, issue
 
@@ -36,6 +37,9 @@ DATA_URL = re.compile(r"data:[\w.+/;=-]{0,200}base64,")
 PAYLOAD = re.compile(r"[A-Za-z0-9+/_-]{512,}={0,2}")
 """Base64 that is longer than any token."""
 
+
+TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+"""Types of content blocks that hold text."""
 
 RECORDINGS = frozenset({"audio", "input_audio"})
 """Types of content blocks that hold a recording. What was said in it, its `transcript`, is kept no more than the sound."""
@@ -133,7 +137,7 @@ class _Walk:
         if isinstance(value, Mapping):
             return self._mapping(value)
         if isinstance(value, (list, tuple, deque)):
-            items = [self.visit(item, name) for item in value]
+            items = [self.visit(item, name) for item in self._apart(value)]
             return tuple(items) if isinstance(value, tuple) else items
         if isinstance(value, (set, frozenset)):
             return {self._key(item) for item in value}
@@ -143,6 +147,15 @@ class _Walk:
         if copy is not None:
             return copy
         return self._mapping({field: getattr(value, field, None) for field in _field_names(value)})
+
+    def _apart(self, value: Sequence[Any]) -> Sequence[Any]:
+        """Return the items of a list; of blocks of text, without what lies in several of them."""
+        places = [at for at, item in enumerate(value) if isinstance(item, dict) and item.get("type") in TEXT_BLOCKS]
+        texts = [value[at].get("text") for at in places]
+        if len(texts) < 2 or not all(isinstance(text, str) and text for text in texts):
+            return value
+        apart = dict(zip(places, without_shared(texts, self._redactor), strict=True))
+        return [{**item, "text": apart[at]} if at in apart else item for at, item in enumerate(value)]
 
     def _mapping(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the dict with redacted keys. Keys that became equal are numbered, so that no entry is lost."""

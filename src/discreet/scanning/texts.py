@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from discreet.checkpoint.message_ids import ENGINE_ID, MADE_ID
+from discreet.redaction.blocks import joined_safely
 from discreet.redaction.clean_texts import digest_of
 from discreet.redaction.engine import Redactor
 from discreet.redaction.findings import Finding, merge
@@ -117,6 +118,14 @@ class Texts:
         for is_media, part in _parts(text, name):
             parts.append(written(BYTES) if is_media else self._replaced(storable(part), name, thread))
         return "".join(parts)
+
+    def redact_blocks(self, blocks: Sequence[str], *, thread: ThreadRedactor | None = None) -> str:
+        """Return the texts of one message as one, as `redact` does: each by itself, and all of them together."""
+        return self.redact(joined_safely(blocks, self), thread=thread)
+
+    def findings(self, text: str) -> list[Finding]:
+        """Return what is found in storable `text`, however long it is."""
+        return self._findings(text, None)
 
     def _search(self, text: str, name: str | None) -> Found:
         types: list[str] = []

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from discreet.nodes.answers import answers
 from discreet.nodes.assistant import SILENT
+from discreet.state.message_text import text_of
 
 ASKED = HumanMessage("Well?", id="m1")
 
@@ -56,7 +57,7 @@ def result(text, name="lookup", **more):
     ],
 )
 def test_the_answer_is_what_was_shown(since, seen):
-    assert [m.content for m in answers([ASKED, *since], told_tools={"clock"})] == seen
+    assert [text_of(m) for m in answers([ASKED, *since], told_tools={"clock"})] == seen
 
 
 def test_what_was_said_before_the_users_message_is_no_answer_to_it():

@@ -171,11 +171,11 @@ async def test_nothing_of_payload_words_or_names_is_kept():
     for block in blocks:
         del block["sha256"]
         block["tags"] = []
-    text, media = split_message(HumanMessage(["Look", *blocks]), max_bytes=1_000)
+    texts, media = split_message(HumanMessage(["Look", *blocks]), max_bytes=1_000)
     model = ScriptedChatModel(responses=[AIMessage("The user tells of a meal.")])
     by_model = await summarize_all(media, ChatModelSummarizer(model))
     by_rules = await summarize_all(media, ChatModelSummarizer(ScriptedChatModel(responses=[OSError()])))
     assert by_model == ["The user tells of a meal.", "A kettle. It boils. It is red."]
     assert by_rules == ["Recording (words: 13): again, ate, Bob, noon, met, soup", "A kettle. It boils. It is red."]
-    kept = json.dumps([text, by_model, by_rules, [item.meta for item in media]])
+    kept = json.dumps([texts, by_model, by_rules, [item.meta for item in media]])
     assert [word for word in ("planted", OGG, PNG) if word in kept] == []

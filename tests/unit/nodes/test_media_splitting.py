@@ -117,8 +117,8 @@ def test_metadata_without_a_payload_is_enough():
 
 
 def test_text_stands_apart_from_the_media():
-    text, media = split("One.", IMAGES[0], {"type": "text", "text": "Two."}, {"type": "text", "text": ""})
-    assert (text, len(media)) == ("One.\nTwo.", 1)
+    texts, media = split("One.", IMAGES[0], {"type": "text", "text": "Two."}, {"type": "text", "text": ""})
+    assert (texts, len(media)) == (["One.", "Two."], 1)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from discreet.graph.watched import answer_of, piece_of
 from discreet.state.conversation import Gate
+from discreet.state.message_text import text_of
 from discreet.state.records import ScoredMemory
 
 
@@ -95,7 +96,7 @@ class Turn:
     def ask(self, messages: Sequence[BaseMessage]) -> None:
         """Take what the model gets: what tools returned to it too, as it was. What it said before is over."""
         self._return(messages)
-        self.prompt = [PromptMessage(role=message.type, text=_text_of(message)) for message in messages]
+        self.prompt = [PromptMessage(role=message.type, text=_told_by(message)) for message in messages]
         self.asked += 1
         self.answer = ""
 
@@ -108,12 +109,12 @@ class Turn:
     def _return(self, messages: Iterable[BaseMessage]) -> None:
         for message in messages:
             if isinstance(message, ToolMessage) and (use := self.tools.get(message.tool_call_id)):
-                use.result, use.failed = str(message.text), message.status == "error"
+                use.result, use.failed = text_of(message), message.status == "error"
 
 
-def _text_of(message: BaseMessage) -> str:
+def _told_by(message: BaseMessage) -> str:
     """Return what a message says, or which tools it calls."""
-    text = str(message.text)
+    text = text_of(message)
     if text or not isinstance(message, AIMessage):
         return text
     return "\n".join(f"{call['name']}({json.dumps(call['args'], ensure_ascii=False)})" for call in message.tool_calls)

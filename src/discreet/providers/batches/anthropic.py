@@ -191,6 +191,7 @@ def _result(line: dict[str, Any]) -> BatchResult:
         state = _UNDONE.get(kind, "failed")
         return BatchResult(custom_id=custom_id, state=state, error=code, is_final=code in _FINAL)
     message = told["message"]
+    # Of JSON, whose texts are redacted one by one when it was read, the pieces are one text.
     text = "".join(block["text"] for block in message["content"] if block["type"] == "text")
     ended, usage = message.get("stop_reason"), message.get("usage") or {}
     error = "length" if ended in _CUT else ended if ended == _REFUSAL else None if text else "empty"

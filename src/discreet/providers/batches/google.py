@@ -213,6 +213,7 @@ def _result(line: dict[str, Any]) -> BatchResult:
     blocked = (response.get("promptFeedback") or {}).get("blockReason")
     candidate: dict[str, Any] = next(iter(response.get("candidates") or ()), {})
     parts = (candidate.get("content") or {}).get("parts") or ()
+    # As in `anthropic`: JSON in pieces is one text.
     text = "".join(part.get("text") or "" for part in parts if not part.get("thought"))
     ended, usage = candidate.get("finishReason"), response.get("usageMetadata") or {}
     refusal = blocked or (ended if ended in _REFUSALS else None)

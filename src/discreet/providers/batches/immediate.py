@@ -208,6 +208,7 @@ def _failure(custom_id: str, error: Exception) -> BatchResult:
 def _result(custom_id: str, message: AIMessage, model: BaseChatModel) -> BatchResult:
     """Read the answer; what a schema was bound to as a tool is in the tool's arguments."""
     told, usage = message.response_metadata, message.usage_metadata
+    # As in `anthropic`: JSON in pieces is one text.
     text = json.dumps(message.tool_calls[0]["args"]) if message.tool_calls else json_in(str(message.text))
     ended = str(told.get("finish_reason") or told.get("stop_reason") or "").lower()
     refusal = message.additional_kwargs.get("refusal") or ended in _REFUSALS

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from discreet.prompts.blocks import FACTS_TAG
 from discreet.providers.offline.commands import ToolSchemas
 from discreet.state.media import TRANSCRIPT_MARK
+from discreet.state.message_text import text_of
 
 _FACTS = re.compile(rf"<{FACTS_TAG}>(.*?)</{FACTS_TAG}>", re.DOTALL)
 _FACT = re.compile(r"^- \[\w+\] (.+)$", re.MULTILINE)
@@ -60,15 +61,16 @@ class Turn:
         start = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
         before, since = messages[: max(start, 0)], messages[start + 1 :]
         human = messages[start] if start >= 0 else HumanMessage("")
-        system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
+        said = text_of(human)
+        system = "\n".join(text_of(message) for message in messages if isinstance(message, SystemMessage))
         return cls(
-            text=human.text.replace(TRANSCRIPT_MARK, "").strip(),
+            text=said.replace(TRANSCRIPT_MARK, "").strip(),
             tools=tools,
             results=tuple(_results(since)),
             facts=tuple(fact for block in _FACTS.findall(system) for fact in _FACT.findall(block)),
             is_first=not any(isinstance(message, AIMessage) for message in before),
-            recorded=TRANSCRIPT_MARK in human.text,
-            seed=f"{human.id}\n{len(messages)}\n{human.text}",
+            recorded=TRANSCRIPT_MARK in said,
+            seed=f"{human.id}\n{len(messages)}\n{said}",
         )
 
     def result_of(self, tool: str) -> ToolResult | None:
@@ -83,7 +85,7 @@ def _results(messages: Sequence[BaseMessage]) -> list[ToolResult]:
     return [
         ToolResult(
             tool=message.name or names.get(message.tool_call_id, ""),
-            text=message.text,
+            text=text_of(message),
             failed=message.status == "error",
         )
         for message in messages

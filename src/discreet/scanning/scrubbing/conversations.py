@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -10,11 +10,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from discreet.checkpoint.answers import is_answer, turn_answers
 from discreet.scanning.messages import MODEL, SYSTEM, TOOL, USER, Message, as_message
 from discreet.scanning.values import Foreign
-from discreet.state.reasoning import without_reasoning
+from discreet.state.message_text import joined, spoken_blocks, text_blocks
 
 _CLASSES: Final[dict[str, tuple[str, str]]] = {USER: ("human", "HumanMessage"), MODEL: ("ai", "AIMessage")}
 _STRUCTURED: Final = "Returning structured response"
 """What `langchain.agents.create_agent` writes before one."""
+TextOf = Callable[[Sequence[str]], str]
+"""Makes one text of a message's blocks, without what must not stay."""
+
 _SPOKEN: Final = frozenset({USER, MODEL, TOOL, SYSTEM})
 
 
@@ -29,8 +32,10 @@ def is_conversation(value: Any) -> bool:
     )
 
 
-def what_stays(items: Sequence[Any], *, is_open: bool, is_over: bool, told_tools: Collection[str] = ()) -> list[Any]:
-    """Return which of a list's messages stay, in the form that the list has; the texts are not redacted yet.
+def what_stays(
+    items: Sequence[Any], *, is_open: bool, is_over: bool, text_of: TextOf, told_tools: Collection[str] = ()
+) -> list[Any]:
+    """Return which of a list's messages stay, in the form that the list has; `text_of` makes one text of their blocks.
 
     With `is_open` the last turn stays as it is, with its calls and results: something is going to go on with it. Else it is
     over, or was given up (`is_over` is false): what a model said before its next call is no answer then.
@@ -45,25 +50,27 @@ def what_stays(items: Sequence[Any], *, is_open: bool, is_over: bool, told_tools
             continue
         asked = turn[0] if isinstance(turn[0], HumanMessage) else None
         if asked is not None:
-            kept.append(_bare(items[begin], USER, _text(asked), asked.id))
+            kept.append(_bare(items[begin], USER, text_of(spoken_blocks(asked)), asked.id))
         since = [message for message in turn if message is not None and message is not asked]
         over = not last or is_over or bool(since and is_answer(since[-1]))
         told = {*told_tools, *(str(each.name) for each in since if _is_structured(each))}
         answers = turn_answers(since, told_tools=told) if over else [m for m in since if is_answer(m)]
         model = next((items[n] for n in range(begin, end) if isinstance(messages[n], AIMessage)), None)
         shape = model if model is not None else items[begin]
-        kept += [_bare(shape, MODEL, _text(answer), answer.id) for answer in answers]
+        kept += [_bare(shape, MODEL, text_of(spoken_blocks(answer)), answer.id) for answer in answers]
         kept += [items[n] for n in range(begin, end) if messages[n] is None]
     return kept
 
 
-def without_content(item: Any) -> Any:
+def without_content(item: Any, *, text_of: TextOf) -> Any:
     """Return a message that stands alone, such as a tool's result in a channel of its own, with nothing of what it says."""
     message = as_message(item)
     assert message is not None, "asked of messages alone"
     if message.kind in (USER, MODEL):
         made = _message(item)
-        return _bare(item, message.kind, _text(made) if made is not None else "", message.fields.get("id"))
+        return _bare(
+            item, message.kind, text_of(spoken_blocks(made)) if made is not None else "", message.fields.get("id")
+        )
     fields: dict[str, Any] = {
         name: message.fields[name]
         for name in ("type", "role", "id", "tool_call_id", "name", "status")
@@ -74,7 +81,7 @@ def without_content(item: Any) -> Any:
 
 def _is_structured(message: BaseMessage) -> bool:
     """Return whether a tool's result is the structured response of an agent, which is the answer of its turn."""
-    return isinstance(message, ToolMessage) and str(message.text).startswith(_STRUCTURED)
+    return isinstance(message, ToolMessage) and joined(text_blocks(message.content)).startswith(_STRUCTURED)
 
 
 def _turns(messages: Sequence[BaseMessage | None]) -> Iterator[tuple[int, int]]:
@@ -121,11 +128,6 @@ def _calls(fields: dict[str, Any]) -> dict[str, Any]:
     calls = fields.get("tool_calls") or fields.get("invalid_tool_calls")
     calls = calls or (isinstance(more, dict) and (more.get("tool_calls") or more.get("function_call")))
     return {"tool_calls": [{}]} if calls else {}
-
-
-def _text(message: BaseMessage) -> str:
-    text = str(message.text)
-    return without_reasoning(text) if isinstance(message, AIMessage) else text
 
 
 def _bare(shape: Any, kind: str, text: str, message_id: Any) -> Any:

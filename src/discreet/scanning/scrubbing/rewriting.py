@@ -19,7 +19,7 @@ from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, written
 from discreet.redaction.threads import ThreadRedactor
 from discreet.scanning.inspecting import ENGINE_FIELDS, READABLE, SECRET_CLASSES, UNSEARCHED, typed_pair
 from discreet.scanning.messages import TOOL, as_message
-from discreet.scanning.scrubbing.conversations import is_conversation, what_stays, without_content
+from discreet.scanning.scrubbing.conversations import TextOf, is_conversation, what_stays, without_content
 from discreet.scanning.scrubbing.heads import engine_value
 from discreet.scanning.texts import Texts, is_persons, number_text
 from discreet.scanning.values import (
@@ -205,7 +205,7 @@ class Rewriter:
             return self._leaf(value, name, place)
         if self._is_message(value):
             alone = self._is_conversation(name, place, depth) and not place.is_open
-            return self._fields(without_content(value) if alone else value, place, depth)
+            return self._fields(without_content(value, text_of=self._text_of(place)) if alone else value, place, depth)
         if isinstance(value, Foreign):
             return self._foreign(value, name, place, depth)
         if isinstance(value, dict):
@@ -232,12 +232,17 @@ class Rewriter:
     def _list(self, value: list[Any], name: str | None, place: Place, depth: int) -> list[Any]:
         if self._is_conversation(name, place, depth) and is_conversation(value):
             told = self.policy.direct_tools if self.policy else ()
-            kept = what_stays(value, is_open=place.is_open, is_over=place.is_over, told_tools=told)
+            kept = what_stays(
+                value, is_open=place.is_open, is_over=place.is_over, told_tools=told, text_of=self._text_of(place)
+            )
             return [self._fields(each, place, depth + 1) for each in kept]
         pair = typed_pair(value)
         if pair is not None:
             return [value[0], self._typed(pair, place)]
         return [self._visit(item, name, place, depth + 1) for item in value]
+
+    def _text_of(self, place: Place) -> TextOf:
+        return lambda blocks: self.texts.redact_blocks(blocks, thread=place.thread)
 
     def _is_conversation(self, name: str | None, place: Place, depth: int) -> bool:
         """Return whether a list of messages is the conversation of a thread, by where it stands: others are an application's."""

@@ -74,7 +74,7 @@ async def test_messages_become_turns_without_tools_and_reasoning(session, read):
         assert source.name == "agents_sdk"
         rows = await read(source)
     assert [(row.record.input_text, row.record.output_text) for row in rows] == [
-        ("Hi", "Hello!\n\nHow are you?"),
+        ("Hi", "Hello!\nHow are you?"),
         ("Look this up\n\nplease", "Found it."),
         ("Help me steal", "I can't."),
         ("Bye", ""),

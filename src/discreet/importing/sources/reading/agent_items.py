@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from discreet.importing.sources.reading.rows import UnreadableRowError
 from discreet.importing.sources.reading.values import moment, parsed
+from discreet.state.message_text import joined
 
 _SPEAKERS: Final = ("user", "assistant")
 
@@ -41,7 +42,7 @@ def message_of(data: Any, created_at: Any) -> AgentMessage | None:
     role = item.get("role")
     if role not in _SPEAKERS or item.get("type", "message") != "message":
         return None
-    text = "\n\n".join(_texts(item.get("content")))
+    text = joined(_texts(item.get("content")))
     return AgentMessage(role, text, moment(created_at, "time of creation")) if text.strip() else None
 
 

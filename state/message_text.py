@@ -1,0 +1,72 @@
+"""The text of a message, whose content may be a list of blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from discreet.state.reasoning import without_reasoning
+
+_SEAM: Final = "\n\0"
+"""Stands between blocks while reasoning is taken out. No stored text has a NUL."""
+_SEAMS: Final = re.compile("\n?\0")
+
+
+def text_blocks(content: Any) -> list[str]:
+    """Return the texts of a message's content: itself, or of a list its strings and blocks of type `text`. None is empty.
+
+    Example:
+        >>> text_blocks(["Hello", {"type": "text", "text": "Ann"}, {"type": "image", "url": "…"}])
+        ['Hello', 'Ann']
+    """
+    if isinstance(content, str):
+        return [str.__str__(content)] if content else []
+    found = (
+        block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
+        for block in (content if isinstance(content, list | tuple) else ())
+    )
+    return [str.__str__(text) for text in found if isinstance(text, str) and text]
+
+
+def joined(texts: Iterable[str]) -> str:
+    r"""Return texts as one, with a line break between two that no white space parts.
+
+    What ends one of them, such as a number, does not run into what the next begins with.
+
+    Example:
+        >>> joined(["Summarise this.", "Chapter one"])
+        'Summarise this.\nChapter one'
+    """
+    text = ""
+    for each in texts:
+        parts = not text or not each or text[-1].isspace() or each[0].isspace()
+        text += each if parts else f"\n{each}"
+    return text
+
+
+def text_of(message: BaseMessage) -> str:
+    """Return the text of a message. LangChain's `message.text` puts its blocks together with nothing between them."""
+    content: Any = message.content
+    return str.__str__(content) if isinstance(content, str) else joined(text_blocks(content))
+
+
+def spoken_blocks(message: BaseMessage) -> list[str]:
+    """Return the texts of a message, of a model's without its reasoning, which may go on from one block into the next."""
+    blocks = text_blocks(message.content)
+    if not isinstance(message, AIMessage):
+        return blocks
+    spoken = without_reasoning(_SEAM.join(text.replace("\0", "") for text in blocks))
+    return [text for text in _SEAMS.split(spoken) if text and not text.isspace()]
+
+
+def spoken_text(message: BaseMessage) -> str:
+    """Return the text of a message, of a model's without its reasoning."""
+    return joined(spoken_blocks(message))
+
+
+def as_content(texts: Sequence[str]) -> Any:
+    """Return texts as the content of a message: one as it is, several as blocks."""
+    return [{"type": "text", "text": text} for text in texts] if len(texts) > 1 else "".join(texts)

@@ -1,0 +1,102 @@
+"""Each block of a message is redacted by itself, and all of them together."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kit import values
+from kit.blocks import block, in_blocks
+from kit.sentences import SAID
+from kit.values import Chance
+from langchain_core.messages import HumanMessage
+
+from discreet.redaction import Redactor
+from discreet.redaction.blocks import redact_blocks
+from discreet.redaction.value_capture import CollectingRedactor
+from discreet.redaction.walker import redact_object
+from discreet.state.message_text import joined, text_blocks
+
+REDACTOR = Redactor(placeholder_key=bytes(32))
+THREAD = REDACTOR.for_thread("1")
+KINDS = {"CARD": values.card, "PHONE": values.phone, "IBAN": values.iban, "IP": values.ip, "EMAIL": values.email}
+
+
+@pytest.mark.parametrize("serial", range(4))
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_neighbour_hides_a_value(kind, serial):
+    value = KINDS[kind](Chance(serial, random.Random(serial)))
+    for name, content in in_blocks(value):
+        redacted = redact_blocks(text_blocks(content), THREAD)
+        assert value not in redacted.replace("\n", " "), name
+        assert f"<{kind}" in redacted, name
+
+
+@pytest.mark.parametrize("kind", ["CARD", "PHONE", "IBAN", "IP", "EMAIL", "NATIONAL_ID", "PASSWORD"])
+@pytest.mark.parametrize("language", ["en", "vi", "ru", "zh"])
+def test_in_four_languages(kind, language):
+    make, sentence = SAID[kind][language]
+    value = make(Chance(5, random.Random(5)))
+    head = sentence.split("{}")[0]
+    assert value not in redact_blocks([head + value, "2024"], THREAD)
+
+
+BLOCKS = st.lists(
+    st.sampled_from(
+        ["221-6565", "2", "at 12:30", "call", "2026-01-02", "4111 1111 1111 1111 it is", "+44 20 7946 0958"]
+    )
+    | st.text(st.sampled_from("0123456789 -+.\nab"), min_size=1, max_size=24),
+    min_size=2,
+    max_size=4,
+)
+
+
+@given(BLOCKS)
+def test_what_a_block_alone_tells_is_nowhere(blocks):
+    redacted = redact_blocks(blocks, THREAD)
+    alone = [text[each.start : each.end] for text in blocks for each in REDACTOR.findings(text)]
+    others = joined(each for text in blocks for each in [REDACTOR.redact(text)])
+    assert [value for value in alone if value in redacted and value not in others] == []
+
+
+def test_digits_of_the_block_before_do_not_halve_a_card():
+    assert "1111" not in redact_blocks(["221-6565", "4111 1111 1111 1111 it is"], THREAD)
+
+
+def test_what_two_blocks_hold_together_has_one_placeholder():
+    assert redact_blocks(["card 4111 1111", "1111 1111 ok"], REDACTOR) == "card <CARD> ok"
+
+
+def test_the_values_of_blocks_can_be_put_back():
+    collecting = CollectingRedactor(THREAD)
+    redacted = redact_blocks(["write to ann@example.com", "2 nights <EMAIL:AAAAAAAA>"], collecting)
+    assert redacted == "write to <EMAIL:I77NUSRH>\n2 nights <EMAIL>"
+    assert collecting.values == {"<EMAIL:I77NUSRH>": "ann@example.com"}
+
+
+def test_a_redactor_that_tells_no_places_gets_each_block():
+    class Upper:
+        def redact(self, text):
+            return "<CARD>" if text == "4111" else text
+
+    assert redact_blocks(["4111", "2 nights"], Upper()) == "<CARD>\n2 nights"
+
+
+def test_blocks_that_stay_apart_have_a_placeholder_each():
+    content = [block("card 4111 1111"), block("1111 1111 ok"), {"type": "image", "url": "x"}, block("2 nights")]
+    masked = redact_object({"messages": [HumanMessage(content)]}, CollectingRedactor(THREAD))["messages"][0].content
+    assert [each.get("text") for each in masked] == ["card <CARD>", "<CARD> ok", None, "2 nights"]
+    whole = [block("write to ann@example.com"), block("2 nights")]
+    assert redact_object(whole, THREAD) == [block("write to <EMAIL:I77NUSRH>"), block("2 nights")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_block_that_stays_apart_shows_a_piece(kind):
+    value = KINDS[kind](Chance(3, random.Random(3)))
+    for name, content in in_blocks(value):
+        shown = "".join("".join(text_blocks(redact_object(content, THREAD))).split())
+        assert "".join(value.split()) not in shown, name
+
+
+def test_blocks_of_nothing_are_nothing():
+    assert redact_blocks(text_blocks([block(""), {"type": "image"}]), THREAD) == ""
