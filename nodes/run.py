@@ -10,7 +10,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
 from discreet.access.sensitive_ids import default_sensitive_ids
-from discreet.state.context import Context
+from discreet.state.context import Context, named_user
 from discreet.state.request_ref import REQUEST_REF
 
 
@@ -33,6 +33,7 @@ def describe_run(context: object = None, *, default_user: str | None = None) -> 
 
     Raises:
         InvalidUserError: The user_id found can't be used.
+        InvalidThreadError: The thread_id can't be used.
         SensitiveIdError: It, or the thread_id, holds a sensitive value, and the settings refuse such ids.
     """
     context = context if context is not None else _context()
@@ -43,6 +44,7 @@ def thread_of_run() -> str | None:
     """Return the thread of the run that calls this, whoever its user is.
 
     Raises:
+        InvalidThreadError: It can't be used.
         SensitiveIdError: It holds a sensitive value, and the settings refuse such ids.
     """
     return _thread_of(_configurable())
@@ -68,10 +70,11 @@ def run_of(configurable: Mapping[str, Any], context: object = None, *, default_u
 
     Raises:
         InvalidUserError: The user_id found can't be used.
+        InvalidThreadError: The thread_id can't be used.
         SensitiveIdError: It, or the thread_id, holds a sensitive value, and the settings refuse such ids.
     """
-    found = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
-    user_id = found or configurable.get("user_id") or default_user
+    user_id = named_user(context, configurable)
+    user_id = default_user if user_id is None else user_id
     return Run(
         user_id=None if user_id is None else default_sensitive_ids().user_id(user_id),
         thread_id=_thread_of(configurable),
@@ -82,7 +85,7 @@ def run_of(configurable: Mapping[str, Any], context: object = None, *, default_u
 
 def _thread_of(configurable: Mapping[str, Any]) -> str | None:
     thread_id = configurable.get("thread_id")
-    return None if thread_id is None else default_sensitive_ids().thread_id(str(thread_id))
+    return None if thread_id is None else default_sensitive_ids().thread_id(thread_id)
 
 
 def _configurable() -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
@@ -10,30 +9,17 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from discreet.errors import InvalidContextError, InvalidUserError
+from discreet.errors import InvalidContextError
 from discreet.state.described import describe_fields
+from discreet.state.ids import check_user_id
 from discreet.state.memory_settings import WindowSize
 from discreet.state.problems import problem_of
 
-MAX_USER_ID_CHARS = 200
-"""Long enough for every identity provider's subject (OpenID Connect Core 1.0, section 2: 255 ASCII at most, and
-those seen in practice are under 100), short enough for an index key beside the other columns."""
 
-
-def check_user_id(user_id: object) -> str:
-    """Return `user_id` if it can key a person's memories.
-
-    Raises:
-        InvalidUserError: Not a string, blank, too long, or with control characters or lone surrogates.
-    """
-    if (
-        not isinstance(user_id, str)
-        or not user_id.strip()
-        or len(user_id) > MAX_USER_ID_CHARS
-        or any(unicodedata.category(char) in ("Cc", "Cs") for char in user_id)
-    ):
-        raise InvalidUserError
-    return user_id
+def named_user(context: object, configurable: Mapping[str, Any]) -> object:
+    """Return the user_id that a run names: its context in a field or under a key, else its config. None: it names nobody."""
+    named = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
+    return configurable.get("user_id") if named is None else named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +34,7 @@ class Context:
     __pydantic_config__: ClassVar[Any] = ConfigDict(json_schema_extra=describe_fields)
 
     user_id: str | None = None
-    """Whose memories these are. Without one the assistant answers, and neither recalls nor keeps anything."""
+    """Whose memories these are; an int or a UUID becomes its text. Without one the assistant answers, and neither recalls nor keeps anything."""
 
     app_name: Annotated[str, Field(min_length=1, max_length=200)] = "default"
     """Memories of one application are not seen by another."""
@@ -73,7 +59,7 @@ class Context:
 
     def __post_init__(self) -> None:
         if self.user_id is not None:
-            check_user_id(self.user_id)
+            object.__setattr__(self, "user_id", check_user_id(self.user_id))
         check_context(vars(self))
 
 

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 
 from discreet.errors import InvalidRecordError
 from discreet.state.described import describe_fields
+from discreet.state.ids import id_as_text
 from discreet.state.media import MediaMeta, Modality
 from discreet.state.text import storable
 
@@ -258,8 +259,8 @@ class TurnRecord(Annotation):
 
     request_id: Annotated[Text, Field(min_length=1, max_length=200)]
     """Unique; a second append with the same id, such as another answer to the same message, takes the first one's place."""
-    user_id: Text | None
-    """Who spoke; None for an unknown user."""
+    user_id: Annotated[Text, BeforeValidator(id_as_text)] | None
+    """Who spoke, an int or a UUID as its text; None for an unknown user."""
     thread_id: Text
     """The conversation."""
     app_name: Text = "default"

@@ -13,6 +13,7 @@ DiscreetError
 │   ├── MediaSummaryUnavailableError
 │   ├── ContextWindowError
 │   ├── InvalidUserError
+│   ├── InvalidThreadError
 │   ├── SensitiveIdError          a user_id or thread_id holds personal data or a secret
 │   ├── InvalidContextError
 │   ├── UndecodableInputError
@@ -209,9 +210,15 @@ class ContextWindowError(InputError):
 
 
 class InvalidUserError(InputError):
-    """The user_id is not usable. Give 1 to 200 printable characters, as Context(user_id=…)."""
+    """The user_id is not usable. Give 1 to 200 printable characters, an int or a UUID, as Context(user_id=…)."""
 
     code = "user_invalid"
+
+
+class InvalidThreadError(InputError):
+    """The thread_id is not usable. Give text, an int or a UUID, as {"configurable": {"thread_id": …}}."""
+
+    code = "thread_invalid"
 
 
 class SensitiveIdError(InputError):

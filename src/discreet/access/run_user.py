@@ -7,7 +7,7 @@ from collections.abc import Callable
 from discreet.access.caller import Caller
 from discreet.access.identity import is_identity
 from discreet.errors import ForbiddenError
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 
 NOT_YOURS = "The request names another user. Leave user_id out, or name yourself."
 

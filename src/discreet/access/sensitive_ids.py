@@ -12,11 +12,11 @@ from functools import cache, lru_cache
 from typing import Final, Literal
 
 from discreet.access.identity import Identities, is_identity, load_identities
-from discreet.errors import SensitiveIdError
+from discreet.errors import InvalidThreadError, SensitiveIdError
 from discreet.redaction.configured import redactor_of_ids
 from discreet.redaction.thread_offload import read_apart
 from discreet.settings import Settings, load_settings
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_thread_id, check_user_id
 
 MOST_KNOWN: Final = 20_000
 """Ids of which is remembered whether they are sensitive: to look takes 1 to 3 ms."""
@@ -26,6 +26,9 @@ RANDOM = re.compile(
 )
 """UUIDs, and hexadecimal with a letter in it: digits in these are no numbers of anybody. One ObjectId in 200 has what reads as a
 telephone number."""
+
+WRITTEN_NONE: Final = str(None)
+"""What `update_state` of LangGraph calls a thread whose id is None. All who forget the id would share it."""
 
 Finds = Callable[[str], str | None]
 """Returns the type of what is sensitive in an id; None: nothing is."""
@@ -62,15 +65,19 @@ class SensitiveIds:
             return checked
         return checked if self._identities is None else self._identities.of(checked)
 
-    def thread_id(self, thread_id: str, *, stores: bool = True) -> str:
+    def thread_id(self, thread_id: object, *, stores: bool = True) -> str:
         """Return the thread_id that a conversation is stored under. For `stores` see `user_id`.
 
         Raises:
+            InvalidThreadError: It can't be one, or is what LangGraph makes of None, and something is to be stored.
             SensitiveIdError: It holds a sensitive value, and such ids are refused.
         """
-        if is_identity(thread_id, of="thread") or not self._acts("thread_id", thread_id, stores=stores):
-            return thread_id
-        return thread_id if self._identities is None else self._identities.of_thread(thread_id)
+        checked = check_thread_id(thread_id)
+        if stores and checked == WRITTEN_NONE:
+            raise InvalidThreadError
+        if is_identity(checked, of="thread") or not self._acts("thread_id", checked, stores=stores):
+            return checked
+        return checked if self._identities is None else self._identities.of_thread(checked)
 
     def found_in(self, given: str) -> str | None:
         """Return the type of a sensitive value that an id holds, such as `EMAIL`; None: none."""

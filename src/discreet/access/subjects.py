@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from discreet.errors import InvalidUserError, UnauthorisedError
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 
 ANONYMOUS: Final = "anonymous"
 """Who sends no credentials, where that is allowed."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, Strict, model_seri
 
 from discreet.api.ids import check_ids
 from discreet.api.users import User
-from discreet.api.values import MAX_COMMENT_CHARS, Id, Label, Labels, Moment, Said, Words
+from discreet.api.values import MAX_COMMENT_CHARS, Id, Label, Labels, Moment, Said, UserName, Words
 from discreet.ports import TextRedactor
 from discreet.state import records
 from discreet.state.described import describe_fields
@@ -77,7 +77,7 @@ class NewEntry(_Form):
     """The request that it belongs to; proposals to one request have the same."""
     session_id: Id | None = None
     """The conversation that it belongs to."""
-    user_id: str | None = None
+    user_id: UserName | None = None
     """Whose it is: you, if you leave it out. Kept as an opaque identity."""
     agent_id: Id | None = None
     """The agent that wrote it."""

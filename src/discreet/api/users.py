@@ -9,7 +9,7 @@ from discreet.access.caller import Caller
 from discreet.access.identity import is_identity
 from discreet.access.run_user import run_user
 from discreet.api.services import Services
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 
 
 @dataclass(frozen=True)

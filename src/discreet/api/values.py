@@ -9,6 +9,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
+from discreet.state.ids import id_as_text
 from discreet.state.text import storable
 
 EARLIEST: Final = datetime(1900, 1, 1, tzinfo=UTC)
@@ -51,6 +52,9 @@ def _not_blank(text: str) -> str:
 
 Moment = Annotated[AwareDatetime, BeforeValidator(_written_time), AfterValidator(_in_range)]
 """A time of the years 1900 to 2199, in UTC."""
+
+UserName = Annotated[str, BeforeValidator(id_as_text, json_schema_input_type=str | int)]
+"""What a caller names a user by; a number stands for its digits."""
 
 Words = Annotated[str, AfterValidator(storable)]
 """A text as the database can hold it."""

@@ -79,6 +79,8 @@ class AsyncApi(TwoTierSaver):
         """Keep `checkpoint`, and store of it what the policy allows once it may be stored.
 
         Raises:
+            InvalidUserError: The run names a user_id that can't be used.
+            InvalidThreadError: The thread_id can't be used.
             SensitiveIdError: The thread_id holds a sensitive value, and the settings refuse such ids; nothing was stored.
         """
         config = self._stored(config, stores=True)
@@ -111,7 +113,7 @@ class AsyncApi(TwoTierSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread from both tiers. What runs of it that are under way go on to write is dropped."""
-        await self.aprune([str(thread_id)], strategy=DELETE)
+        await self.aprune([thread_id], strategy=DELETE)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what these runs left in both tiers."""
@@ -122,8 +124,8 @@ class AsyncApi(TwoTierSaver):
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread, with its open turn if this process has one."""
-        source = self._ids.thread_id(str(source_thread_id), stores=False)
-        target = self._ids.thread_id(str(target_thread_id))
+        source = self._ids.thread_id(source_thread_id, stores=False)
+        target = self._ids.thread_id(target_thread_id)
         await self._maintenance.acopy_thread(source, target)
         await self._aobserve([source, target])
         self._scratch.copy(source, target)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 
-from discreet.errors import InvalidUserError
-from discreet.state.context import check_user_id
+from discreet.state.context import named_user
+from discreet.state.ids import check_thread_id, check_user_id
 
 
 class CheckpointRef(NamedTuple):
@@ -21,9 +20,15 @@ class CheckpointRef(NamedTuple):
 
 
 def locate(config: RunnableConfig) -> tuple[str, CheckpointRef]:
-    """Return the thread and the place that `config` names."""
+    """Return the thread and the place that `config` names.
+
+    Raises:
+        InvalidThreadError: Its thread_id can't be used.
+    """
     where = config["configurable"]
-    return str(where["thread_id"]), CheckpointRef(where.get("checkpoint_ns") or "", where.get("checkpoint_id") or "")
+    return check_thread_id(where["thread_id"]), CheckpointRef(
+        where.get("checkpoint_ns") or "", where.get("checkpoint_id") or ""
+    )
 
 
 RUNTIME = "__pregel_runtime"
@@ -39,16 +44,17 @@ def user_of(config: RunnableConfig, *, otherwise: str | None = None) -> str | No
     """Return the user of the run that reads or writes with `config`, as far as it is known.
 
     That is the one of the run's context, else `user_id` of its config, else the identity that a LangGraph server
-    authenticated, else `otherwise`. What can't be a user_id is none.
+    authenticated, else `otherwise`.
+
+    Raises:
+        InvalidUserError: The user_id found can't be used.
     """
     where = config["configurable"]
     context = getattr(where.get(RUNTIME), "context", None)
-    said = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
-    user_id = said or where.get("user_id") or where.get("langgraph_auth_user_id") or otherwise
-    try:
-        return None if user_id is None else check_user_id(user_id)
-    except InvalidUserError:
-        return None
+    user_id = named_user(context, where)
+    if user_id is None:
+        user_id = where.get("langgraph_auth_user_id") or otherwise
+    return None if user_id is None else check_user_id(user_id)
 
 
 def saves_once(config: RunnableConfig) -> bool:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from discreet.checkpoint.checkpoint_ref import CheckpointRef
+from discreet.state.ids import check_thread_id
 
 KEEP_LATEST = "keep_latest"
 """Upstream's name for pruning a thread to its newest checkpoints."""
@@ -56,10 +57,11 @@ def as_list(thread_ids: Sequence[str]) -> list[str]:
 
     Raises:
         TypeError: It is one id, which would be taken letter by letter.
+        InvalidThreadError: One of them can't be used.
     """
     if isinstance(thread_ids, str):
         raise TypeError("prune takes a list of thread ids, not one.")
-    return list(dict.fromkeys(map(str, thread_ids)))
+    return list(dict.fromkeys(map(check_thread_id, thread_ids)))
 
 
 def is_root(ns: str) -> bool:

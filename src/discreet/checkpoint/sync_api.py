@@ -76,6 +76,8 @@ class SyncApi(TwoTierSaver):
         """Keep `checkpoint`, and store of it what the policy allows once it may be stored.
 
         Raises:
+            InvalidUserError: The run names a user_id that can't be used.
+            InvalidThreadError: The thread_id can't be used.
             SensitiveIdError: The thread_id holds a sensitive value, and the settings refuse such ids; nothing was stored.
         """
         config = self._stored(config, stores=True)
@@ -107,7 +109,7 @@ class SyncApi(TwoTierSaver):
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread from both tiers. What runs of it that are under way go on to write is dropped."""
-        self.prune([str(thread_id)], strategy=DELETE)
+        self.prune([thread_id], strategy=DELETE)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what these runs left in both tiers."""
@@ -118,8 +120,8 @@ class SyncApi(TwoTierSaver):
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread, with its open turn if this process has one."""
-        source = self._ids.thread_id(str(source_thread_id), stores=False)
-        target = self._ids.thread_id(str(target_thread_id))
+        source = self._ids.thread_id(source_thread_id, stores=False)
+        target = self._ids.thread_id(target_thread_id)
         self._maintenance.copy_thread(source, target)
         self._observe([source, target])
         self._scratch.copy(source, target)

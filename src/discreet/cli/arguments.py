@@ -11,7 +11,7 @@ from langgraph.store.base import InvalidNamespaceError
 from discreet.access.identity import load_identities
 from discreet.access.sensitive_ids import load_sensitive_ids
 from discreet.settings import Settings
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.storage.store.namespaces import span_of
 
 REFUSED_IDS = (

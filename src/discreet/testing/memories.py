@@ -18,7 +18,7 @@ from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.dedup_resolution import CONSOLIDATED, Nearness, settle
 from discreet.retrieval.forgetting import DERIVED, OTHERS, LoggedRound, are_siblings, forget, superseded_by
 from discreet.retrieval.tokens import tokens
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.records import (
     MAX_FEEDBACK,
     PAST_TYPES,
@@ -77,7 +77,8 @@ class InMemoryMemories:
 
     async def save(self, user_id: str, records: Sequence[MemoryRecord], *, dedup: bool = True) -> list[MemoryRecord]:
         """Redact, embed, consolidate and store `records`; without `dedup` each becomes a record of its own."""
-        kept = self._kept[check_user_id(user_id)]
+        user_id = check_user_id(user_id)
+        kept = self._kept[user_id]
         redacted = [redacted_record(record, self._redactor) for record in records]
         vectors = await self._embeddings.aembed_documents([record.text for record in redacted])
         nearness = Nearness(
@@ -118,7 +119,7 @@ class InMemoryMemories:
 
         Where there are at most `few` facts, those that were not found follow.
         """
-        check_user_id(user_id)
+        user_id = check_user_id(user_id)
         if not query.strip():
             return []
         vector, words = await self._embeddings.aembed_query(query), frozenset(tokens(query))
@@ -140,7 +141,8 @@ class InMemoryMemories:
 
     async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
         """Return one memory of `user_id`, superseded or not; None if there is none of that id."""
-        kept = self._kept[check_user_id(user_id)].get(entry_id)
+        user_id = check_user_id(user_id)
+        kept = self._kept[user_id].get(entry_id)
         return None if kept is None else kept.record
 
     async def latest(
@@ -153,7 +155,8 @@ class InMemoryMemories:
         held: bool = True,
     ) -> list[MemoryRecord]:
         """Return at most `limit` memories, newest first, after the entry `older_than` if given."""
-        kept = self._kept[check_user_id(user_id)]
+        user_id = check_user_id(user_id)
+        kept = self._kept[user_id]
         records = sorted((k.record for k in self._matching(user_id, filters, held=held)), key=_newest_first)
         if isinstance(older_than, UUID):
             last = kept.get(older_than)
@@ -166,7 +169,8 @@ class InMemoryMemories:
 
     async def add_feedback(self, user_id: str, entry_id: UUID, feedback: Mapping[str, Any]) -> MemoryRecord | None:
         """Redact and add feedback to one memory; None if there is none of that id."""
-        kept = self._kept[check_user_id(user_id)].get(entry_id)
+        user_id = check_user_id(user_id)
+        kept = self._kept[user_id].get(entry_id)
         if kept is None:
             return None
         if len(kept.record.feedback) >= MAX_FEEDBACK:
@@ -178,14 +182,16 @@ class InMemoryMemories:
 
     async def delete(self, user_id: str, entry_id: UUID) -> bool:
         """Delete one memory of `user_id`; False if there is none of that id."""
-        return self._kept[check_user_id(user_id)].pop(entry_id, None) is not None
+        user_id = check_user_id(user_id)
+        return self._kept[user_id].pop(entry_id, None) is not None
 
     async def forget(
         self, user_id: str, what: UUID | str, *, only: bool = False, asking: ForgetRequest | None = None
     ) -> Forgotten | None:
         """Delete one memory and all that tells it, or all that tells a text; None if there is none of that id."""
         asking = asking or ForgetRequest()
-        records = {each: kept.record for each, kept in self._kept[check_user_id(user_id)].items()}
+        user_id = check_user_id(user_id)
+        records = {each: kept.record for each, kept in self._kept[user_id].items()}
         facts: list[MemoryRecord] = []
         if isinstance(what, UUID):
             entry = records.get(what)
@@ -214,11 +220,13 @@ class InMemoryMemories:
 
     async def forgotten(self, user_id: str, thread_id: str) -> frozenset[str]:
         """Return the request_ids of the rounds of a thread that no prompt may tell any more."""
-        return frozenset(self._forgotten.get((check_user_id(user_id), thread_id), ()))
+        user_id = check_user_id(user_id)
+        return frozenset(self._forgotten.get((user_id, thread_id), ()))
 
     async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
         """Delete what `filters` select, superseded or not; return how many."""
-        gone = [kept.record.entry_id for kept in self._matching(check_user_id(user_id), filters, held=False)]
+        user_id = check_user_id(user_id)
+        gone = [kept.record.entry_id for kept in self._matching(user_id, filters, held=False)]
         for entry_id in gone:
             del self._kept[user_id][entry_id]
         return len(gone)

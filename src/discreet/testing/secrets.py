@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.secret_ids import new_secret_id
 
 

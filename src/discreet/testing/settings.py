@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.memory_settings import MemorySettings, SettingChange
 from discreet.state.setting_values import changed
 
@@ -50,7 +50,7 @@ class InMemorySettingsStore:
 
     async def change(self, changes: Mapping[str, JsonValue], *, by: str) -> MemorySettings:
         """Set these, all or none; None gives a setting back to the environment. What stays as it is, is not told."""
-        check_user_id(by)
+        by = check_user_id(by)
         with self._lock:
             after = changed(self._environment, self._values, changes)
             now = self._clock()

@@ -22,7 +22,7 @@ from discreet.ports import (
     of_thread,
 )
 from discreet.redaction import Redactor
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.text import storable
 
 
@@ -117,7 +117,7 @@ class InMemoryShortTermStore:
 
     async def forget(self, user_id: str, thread_id: str | None = None) -> int:
         """Delete all that is kept of a user, or of one session of theirs; return how many entries had not expired."""
-        check_user_id(user_id)
+        user_id = check_user_id(user_id)
         with self._lock:
             now = self._clock()
             gone = [key for key in self._sessions if key[0] == user_id and thread_id in (None, key[1])]
@@ -135,6 +135,7 @@ class InMemoryShortTermStore:
 
     def _touched(self, user_id: str, thread_id: str) -> _Session:
         now = self._clock()
+        user_id = check_user_id(user_id)
         session = self._session(user_id, thread_id) or _Session(now, now)
         session.active_until, session.expires_at = now + SESSION_SECONDS, now + HISTORY_SECONDS
         self._sessions[user_id, thread_id] = session

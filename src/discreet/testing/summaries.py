@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from discreet.ports import RollingSummary, TextRedactor, of_thread
 from discreet.redaction import Redactor
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.text import storable
 
 

@@ -11,7 +11,7 @@ from discreet.ports import Calibration, TextRedactor
 from discreet.redaction import Redactor
 from discreet.redaction.records import redacted_filters, redacted_record
 from discreet.retrieval.raw_vectors import unit_vector
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
 from discreet.testing.memories import matches
 

@@ -7,6 +7,7 @@ import base64
 import secrets
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -19,10 +20,12 @@ from discreet.access.user_keys import load_user_keys
 from discreet.checkpoint import RedactingSaver
 from discreet.checkpoint.postgres.threads import NOBODY
 from discreet.encryption import Keyring, make_key
+from discreet.errors import InvalidThreadError, InvalidUserError
 from discreet.settings import Settings
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 
+NUMBER = UUID("0d2c5b1e-7a44-4f0b-9b7a-3f2f6f0c9e11")
 ANN, BOB = USER_KEYS.of_user("ann"), USER_KEYS.of_user("bob")
 OWN_KEY = USER_KEYS.of_thread("t")
 TABLES = (
@@ -39,7 +42,7 @@ TABLES = (
 class Speaker:
     """A context of somebody else's graph."""
 
-    user_id: str | None = None
+    user_id: object = None
 
 
 def bot(state: MessagesState) -> dict[str, Any]:
@@ -92,9 +95,12 @@ SAID = {"messages": [("user", "Hi")]}
         (thread(user_id="bob"), Speaker("ann"), ANN),
         (thread(langgraph_auth_user_id="ann"), None, ANN),
         (thread(), None, OWN_KEY),
-        (thread(user_id="not\nprintable"), None, OWN_KEY),
+        (thread(user_id=7), None, USER_KEYS.of_user("7")),
+        (thread(user_id="bob"), Speaker(0), USER_KEYS.of_user("0")),
+        (thread(user_id=NUMBER), None, USER_KEYS.of_user(str(NUMBER))),
+        (thread(langgraph_auth_user_id=""), None, OWN_KEY),
     ],
-    ids=["context", "config", "both", "authenticated", "nobody", "no user_id"],
+    ids=["context", "config", "both", "authenticated", "nobody", "int", "zero", "UUID", "not authenticated"],
 )
 async def test_a_thread_belongs_to_who_speaks_first(saver, database, config, context, owner):
     graph = graph_of(saver)
@@ -102,6 +108,34 @@ async def test_a_thread_belongs_to_who_speaks_first(saver, database, config, con
     found = owners(database)
     assert set(found) >= {"checkpoint_threads", "checkpoints", "checkpoint_messages"}
     assert set.union(*found.values()) == {owner}
+
+
+@pytest.mark.parametrize("user_id", ["not\nprintable", "", True, 7.5, b"ann", ["ann"]])
+async def test_who_can_be_nobody_is_refused_and_nothing_is_stored(saver, database, user_id):
+    for config, context in ((thread(user_id=user_id), None), (thread(), Speaker(user_id))):
+        with pytest.raises(InvalidUserError, match="an int or a UUID"):
+            await graph_of(saver).ainvoke(SAID, config, context=context)
+    assert owners(database) == {}
+
+
+async def test_no_thread_is_called_none(saver, database):
+    graph, nowhere = graph_of(saver), {"configurable": {"thread_id": None}}
+    for call in (graph.ainvoke(SAID, nowhere), graph.aupdate_state(nowhere, SAID)):
+        with pytest.raises(InvalidThreadError):
+            await call
+    assert (await graph.aget_state(nowhere)).values == {}
+    await saver.adelete_thread("None")  # another saver may have stored one
+    for thread_id in (None, True, 7.5, b"t", ["t"]):
+        for call in (
+            saver.adelete_thread(thread_id),
+            saver.aprune([thread_id]),
+            saver.acopy_thread("t", thread_id),
+            saver.aget_tuple({"configurable": {"thread_id": thread_id}}),
+        ):
+            with pytest.raises(InvalidThreadError, match="an int or a UUID"):
+                await call
+    with psycopg.connect(database) as connection:
+        assert connection.execute("SELECT count(*) FROM checkpoints").fetchone() == (0,)
 
 
 async def test_the_user_without_a_name_can_be_set_for_all(database, monkeypatch):

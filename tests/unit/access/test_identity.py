@@ -80,7 +80,7 @@ def test_who_names_users_makes_them_opaque():
     assert run_user(caller("anonymous", names_users=True), "bob", IDENTITIES.of) == IDENTITIES.of("bob")
 
 
-@pytest.mark.parametrize("named", ["", "\n", "a" * 201, 7, ["ann"]])
+@pytest.mark.parametrize("named", ["", "\n", "a" * 201, 7.5, ["ann"]])
 def test_what_can_be_nobodys_name_is_refused(named):
     for names_users in (False, True):
         with pytest.raises(InvalidUserError):

@@ -207,6 +207,16 @@ async def test_who_may_name_users_stores_under_their_identity(client, authentica
     assert await listed(client, authenticator.headers_of("ann")) == [entry]
 
 
+async def test_a_number_names_who_is_called_by_its_digits(client, authenticator):
+    seven = authenticator.headers_of("7")
+    entry = await stored(client, seven, user_id=7)
+    assert await listed(client, seven, user_id="7") == [entry]
+    for nobody in (True, 7.5, ["7"], {"id": 7}):
+        refused = {"short_answer": "x", "user_id": nobody}
+        answer = await client.post("/memory/store", json=refused, headers=seven)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (422, "request_invalid")
+
+
 async def test_a_filter_whose_name_is_unknown_is_refused(client, ann):
     answer = await client.get("/memory/query", params={"sesion_id": "s1"}, headers=ann)
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "request_invalid")

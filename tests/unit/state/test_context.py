@@ -2,7 +2,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from discreet.errors import InputError, InvalidContextError, InvalidUserError
-from discreet.state.context import Context, check_user_id
+from discreet.state.context import Context
+from discreet.state.ids import check_user_id
 
 
 @pytest.mark.parametrize("user_id", ["u1", "người dùng", "用户", "a" * 200, "auth0|5f7c", "пользователь"])
@@ -10,7 +11,7 @@ def test_opaque_ids_of_any_script_are_taken(user_id):
     assert check_user_id(user_id) == user_id
 
 
-@pytest.mark.parametrize("user_id", ["", "  ", "a" * 201, "a\0b", "a\nb", "\ud800", 7, None, b"u", ["u"]])
+@pytest.mark.parametrize("user_id", ["", "  ", "a" * 201, "a\0b", "a\nb", "\ud800", True, 7.5, None, b"u", ["u"]])
 def test_unusable_ids_are_refused_without_repeating_them(user_id):
     with pytest.raises(InvalidUserError) as caught:
         check_user_id(user_id)

@@ -108,6 +108,12 @@ async def test_deleting_takes_the_users_own_only(memories):
     assert await texts(memories, "ann", "parrots") == []
 
 
+async def test_a_number_is_its_digits(memories):
+    (stored,) = await memories.save(7, [MemoryRecord(text="parrots")])
+    assert await texts(memories, "7", "parrots") == await texts(memories, 7, "parrots") == ["parrots"]
+    assert await memories.delete("7", stored.entry_id)
+
+
 async def test_a_user_id_that_can_key_nothing_is_refused(memories):
     for call in (memories.save(" ", []), memories.search("", "x"), memories.delete("a\0b", uuid4())):
         with pytest.raises(InvalidUserError):

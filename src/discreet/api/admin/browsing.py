@@ -18,7 +18,7 @@ from discreet.api.pages.ids import id_in, id_or_none
 from discreet.api.services import Services
 from discreet.api.users import identity_of
 from discreet.errors import InvalidUserError
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.records import MemoryFilters
 from discreet.state.text import storable
 

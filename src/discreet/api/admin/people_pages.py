@@ -16,7 +16,7 @@ from discreet.api.pages.ids import id_or_none
 from discreet.api.services import Services
 from discreet.api.users import identity_of
 from discreet.errors import InvalidUserError
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.storage.people import People
 from discreet.storage.people.listing import Person
 

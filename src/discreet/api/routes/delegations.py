@@ -16,7 +16,7 @@ from discreet.api.errors import answers
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import User, any_user_of, identity_of
-from discreet.api.values import Moment
+from discreet.api.values import Moment, UserName
 from discreet.errors import DelegationError, NotFoundError
 from discreet.state.described import describe_fields
 from discreet.storage.delegation import Delegation
@@ -33,7 +33,7 @@ class Grant(BaseModel):
 
     delegate_id: Annotated[str, Field(min_length=1, max_length=200)]
     """Who may read, as their token or key names them."""
-    user_id: str | None = None
+    user_id: UserName | None = None
     """Whose entries: yours, if you leave it out. An administrator may name anybody."""
     expires_at: Moment | None = None
     """Until when; until it is revoked, if you leave it out."""

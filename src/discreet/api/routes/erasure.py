@@ -15,11 +15,11 @@ from discreet.api.errors import answers
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import any_user_of
-from discreet.api.values import Id, Said
+from discreet.api.values import Id, Said, UserName
 from discreet.errors import InvalidRequestError, NotFoundError
 from discreet.rights.erasure import MAX_DAYS, RECENT_DAYS, Counts, Receipt, Scope, ScopeName
-from discreet.state.context import check_user_id
 from discreet.state.described import describe_fields
+from discreet.state.ids import check_user_id
 
 
 class ErasureRequest(BaseModel):
@@ -30,7 +30,7 @@ class ErasureRequest(BaseModel):
     scope: ScopeName
     """`all`; `recent`; one `memory` with what tells it; one `thread` with what came of it; or what the user `said`: a fact,
     what tells it, and the turns that it comes from."""
-    user_id: str | None = None
+    user_id: UserName | None = None
     """Whose; the caller by default. An administrator may name anybody."""
     days: Annotated[float, Field(gt=0, le=MAX_DAYS)] | None = None
     """How many of them are `recent`. Default: 7."""

@@ -14,7 +14,7 @@ from discreet.api.routes.jobs import Made
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import any_user_of
-from discreet.api.values import Moment
+from discreet.api.values import Moment, UserName
 from discreet.errors import ForbiddenError
 from discreet.state.described import describe_fields
 from discreet.worker.starting import start
@@ -25,7 +25,7 @@ class Start(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
 
-    user_id: str | None = None
+    user_id: UserName | None = None
     """Whose conversations: yours, if you leave it out. An administrator may name anybody."""
     after: Moment | None = None
     """Turns from this time on; all, if you leave it out."""

@@ -18,6 +18,7 @@ from discreet.api.routes.entries import REPLAYED
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import user_of
+from discreet.api.values import UserName
 from discreet.errors import NotFoundError
 from discreet.state.records import MemoryRecord
 
@@ -27,7 +28,7 @@ class Feedback(FeedbackItem):
 
     entry_id: UUID
     """The entry."""
-    user_id: str | None = None
+    user_id: UserName | None = None
     """Whose entry it is: yours, if you leave it out."""
 
     @model_validator(mode="after")

@@ -15,7 +15,7 @@ from discreet.api.ids import check_filters
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import read_user_of
-from discreet.api.values import Words
+from discreet.api.values import UserName, Words
 from discreet.state.described import describe_fields
 
 MAX_FOUND = 50
@@ -28,7 +28,7 @@ class Question(BaseModel):
 
     q: Annotated[Words, Field(max_length=20_000)]
     """What to look for; of a long text, its beginning. A blank one finds nothing."""
-    user_id: str | None = None
+    user_id: UserName | None = None
     """Whose entries: yours, if you leave it out."""
     limit: Annotated[int, Strict(), Field(ge=1, le=MAX_FOUND)] | None = None
     """Entries at most; as the settings say, if you leave it out."""

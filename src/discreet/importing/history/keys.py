@@ -9,7 +9,7 @@ from typing import Final
 
 from discreet.errors import InvalidUserError
 from discreet.importing.source import BadRow
-from discreet.state.context import MAX_USER_ID_CHARS, check_user_id
+from discreet.state.ids import MAX_USER_ID_CHARS, check_user_id
 
 PATTERN: Final = "session:*:history"
 NO_LIST: Final = "key: no list"

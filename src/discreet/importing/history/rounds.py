@@ -12,7 +12,7 @@ from typing import Any, Final
 from discreet.errors import InvalidRecordError, InvalidUserError
 from discreet.importing.source import BadRow
 from discreet.redaction.configured import default_redactor
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.records import Provenance, TurnRecord
 
 SOURCE: Final = "redis_v1"

@@ -19,6 +19,7 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import ReceiptError
 from discreet.rights.erasure.bad_rows import FOLDER, LEAST_ID, lines_of, numbered
 from discreet.rights.erasure.receipts import Receipt
+from discreet.state.ids import check_user_id
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.redis import RedisClient
@@ -111,6 +112,7 @@ async def verify(
         StorageError: The database or Redis failed.
     """
     receipt.check(keys)
+    user_id = None if user_id is None else check_user_id(user_id)
     if user_id is not None and keys.of_user(user_id) != receipt.user_key:
         raise ReceiptError("The receipt is of another user. A caller of a server is named with --subject.")
     is_whole = receipt.scope == "all"

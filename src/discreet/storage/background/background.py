@@ -10,7 +10,7 @@ from uuid import UUID
 from discreet.access.user_keys import UserKeys
 from discreet.loop_bound import bound_to_loop
 from discreet.ports import AuditLog, RollingSummaries, TextRedactor
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.storage.background.jobs import BatchJobs
 from discreet.storage.background.proposals import Proposals
 from discreet.storage.background.requests import BatchRequests

@@ -15,7 +15,7 @@ from discreet.errors import EncryptionError, InvalidRecordError, SecretRefusedEr
 from discreet.ports import AuditLog
 from discreet.redaction.placeholders import SECRET, written
 from discreet.state.background import Proposal
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.records import MemoryRecord
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealed_columns import PROPOSAL

@@ -14,7 +14,7 @@ from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
 from discreet.errors import DelegationError
 from discreet.ports import NoAudit
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.storage.audit.log import ADDED_FOR, PostgresAuditLog
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.statements import fetch, run

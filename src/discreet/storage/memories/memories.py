@@ -20,7 +20,7 @@ from discreet.retrieval.embedded_question import embedded_question
 from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import read_question
 from discreet.spans import span
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, PageMark, ScoredMemory
 from discreet.state.text import storable
 from discreet.storage.database.connecting.pool import Pool

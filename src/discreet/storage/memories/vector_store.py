@@ -13,7 +13,7 @@ from discreet.driver_errors import storage_errors
 from discreet.ports import TextRedactor
 from discreet.redaction.records import redacted_filters, redacted_record
 from discreet.retrieval.raw_vectors import unit_vector
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
 from discreet.storage.database.connecting.reading import Reader
 from discreet.storage.memories.memories import PostgresMemories

@@ -15,7 +15,7 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import SettingRefusedError
 from discreet.ports import AuditLog, NoAudit
 from discreet.redaction.configured import default_redactor
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.memory_settings import MemorySettings, SettingChange
 from discreet.state.setting_values import changed, in_force
 from discreet.storage.database.connecting.pool import Pool
@@ -111,7 +111,7 @@ class PostgresSettingsStore:
             InvalidUserError: `by` can't be used.
             StorageError: Nothing was changed.
         """
-        check_user_id(by)
+        by = check_user_id(by)
         async with self._in_turn:
             with storage_errors():
                 async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:

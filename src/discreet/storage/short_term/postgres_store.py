@@ -22,7 +22,7 @@ from discreet.ports import (
     TextRedactor,
     Work,
 )
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealing import FieldSealer

@@ -19,7 +19,7 @@ from typing import assert_never
 from urllib.parse import quote
 
 from discreet.ports import Work
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 
 
 @dataclass(frozen=True)

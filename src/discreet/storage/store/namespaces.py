@@ -65,7 +65,9 @@ def text_key_of(item_key: UUID, position: int) -> UUID:
 def _checked(label: object) -> str:
     """Return `label`. LangGraph's rules, and no control characters; the label is not quoted, it may be a name."""
     if not isinstance(label, str):
-        raise InvalidNamespaceError(f"Labels of a namespace must be strings; one is a {type(label).__name__}.")
+        raise InvalidNamespaceError(
+            f"Labels of a namespace must be strings; one is a {type(label).__name__}: give its text, str(…)."
+        )
     if not label or "." in label or any(unicodedata.category(char) in ("Cc", "Cs") for char in label):
         raise InvalidNamespaceError(
             "Labels of a namespace must not be empty, nor hold a period, a control character or a lone surrogate."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -56,6 +57,18 @@ async def test_nothing_is_left_anywhere(full, database):
     assert receipt.counts["database"]["conversation_log"] == 7
     assert receipt.counts["checkpoints"]["threads"] == 2
     assert receipt.counts["store"]["store_item"] == 1
+
+
+@pytest.mark.parametrize("user_id", [7, 0, UUID("0d2c5b1e-7a44-4f0b-9b7a-3f2f6f0c9e11")])
+async def test_who_is_known_by_a_number_is_erased_by_its_text(house, database, user_id):
+    await house.say("I heard a zebrafinch", user=user_id, thread=8)
+    await house.storage.memories.save(user_id, [MemoryRecord(text="Owns a zebrafinch")])
+    await house.say("ask: may the zebrafinch sing?", user=user_id, thread=9)
+    assert found(database, "zebrafinch")
+    receipt = await house.erasures.erase(str(user_id), Scope.everything())
+    assert found(database, "zebrafinch") == set()
+    assert receipt.counts["checkpoints"]["threads"] == 2
+    assert receipt.user_key == USER_KEYS.of_user(user_id)
 
 
 @pytest.mark.slow

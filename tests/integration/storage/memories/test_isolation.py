@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.access.sensitive_ids import default_sensitive_ids
 from discreet.errors import InvalidUserError
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord
 
 INJECTED = [

@@ -221,8 +221,16 @@ async def test_a_position_that_no_database_can_hold_is_a_storage_error_and_store
     assert rows(storage.dsn, "SELECT count(*) FROM discreet.memory") == [(0,)]
 
 
+async def test_a_number_is_its_digits(memories):
+    (stored,) = await memories.save(7, [MemoryRecord(text="parrots")])
+    for user_id in (7, "7"):
+        [hit] = await memories.search(user_id, "parrots")
+        assert hit.record.text == "parrots"
+    assert await memories.delete("7", stored.entry_id)
+
+
 @pytest.mark.fast_cases(3)
-@pytest.mark.parametrize("user_id", ["", " ", "a\0b", "x" * 201, "\ud800", None])
+@pytest.mark.parametrize("user_id", ["", " ", "a\0b", "x" * 201, "\ud800", None, True, 7.5, b"7"])
 async def test_a_user_id_that_cannot_be_used_is_refused_by_every_call(memories, user_id):
     with pytest.raises(InvalidUserError):
         await memories.save(user_id, [MemoryRecord(text="x")])

@@ -334,8 +334,11 @@ async def test_an_assistant_may_name_who_makes_it(call, recorder, identity, rout
 async def test_whom_nobody_vouches_for_may_name_users(call, recorder, identity):
     await call("POST", "/runs/wait", run_body(context={"user_id": "bob"}), user="nobody")
     assert recorder.body["config"]["configurable"]["user_id"] == identity("bob")
-    reply = await call("POST", "/runs/wait", run_body(context={"user_id": "\n"}), user="nobody")
-    assert (reply.status, reply.json["error"]["code"]) == (422, "user_invalid")
+    await call("POST", "/runs/wait", run_body(context={"user_id": 7}), user="nobody")
+    assert recorder.body["config"]["configurable"]["user_id"] == identity("7")
+    for nobody in ("\n", "", True, 7.5, ["bob"]):
+        reply = await call("POST", "/runs/wait", run_body(context={"user_id": nobody}), user="nobody")
+        assert (reply.status, reply.json["error"]["code"]) == (422, "user_invalid")
 
 
 async def test_the_servers_own_code_needs_no_credentials_and_is_redacted_too(call, recorder):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from langgraph.store.base import InvalidNamespaceError
 
 from discreet.errors import InvalidUserError
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.storage.store.namespaces import item_key_of, labels_of, path_of, span_of, text_key_of
 
 LABELS = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="."), min_size=1, max_size=5)

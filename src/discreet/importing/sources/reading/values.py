@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 
 from discreet.errors import InvalidUserError
 from discreet.importing.sources.reading.rows import UnreadableRowError
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id, id_text
 from discreet.state.records import in_utc
 from discreet.state.text import storable
 
@@ -58,10 +58,10 @@ def user_of(stored: object) -> str | None:
     Raises:
         UnreadableRowError: It can't be one.
     """
-    user_id = optional_text(stored, "user id")
+    user_id = optional_text(id_text(stored) or stored, "user id")
     if user_id is not None:
         try:
-            check_user_id(user_id)
+            return check_user_id(user_id)
         except InvalidUserError:
             raise UnreadableRowError("The user id is too long, or has control characters.") from None
     return user_id

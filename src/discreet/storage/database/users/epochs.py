@@ -11,7 +11,7 @@ from uuid import UUID
 from discreet.access.epochs import NEVER_ERASED, Beginning, current_beginning
 from discreet.access.user_keys import UserKeys
 from discreet.errors import UserErasedError
-from discreet.state.context import check_user_id
+from discreet.state.ids import check_user_id
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.statements import fetch
 
