@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import psycopg
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 from discreet.access.identity import is_identity, load_identities
 from discreet.access.user_keys import load_user_keys
 from discreet.cli import app
-from discreet.errors import AuditAnchorError, StorageError
+from discreet.errors import AuditAnchorError, ConfigurationError, StorageError
 from discreet.settings import load_settings
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
@@ -50,7 +51,7 @@ def tamper(database):
 @pytest.fixture
 async def spoken(database):
     """Have two people something in the trail."""
-    async with open_storage(database, embeddings=StubEmbeddings(dims=64)) as storage:
+    async with open_storage(database, embeddings=StubEmbeddings(dims=64), maintained=False) as storage:
         for user in ("bob", load_identities(load_settings()).of("cyd@example.com")):
             for n in range(2):
                 await storage.memories.save(user, [MemoryRecord(text=f"Fact {n} of parrots")])
@@ -113,12 +114,18 @@ def test_entries_are_printed_as_lines_of_json(command, spoken):
 
 
 @pytest.mark.slow
-def test_a_seal_is_kept_elsewhere_and_shows_that_the_trail_was_put_back(command, spoken, tamper, tmp_path):
+def test_a_seal_is_kept_elsewhere_and_shows_that_the_trail_was_put_back(command, database, spoken, tamper, tmp_path):
     path = tmp_path / "anchors"
+    with psycopg.connect(database) as connection:
+        [mark] = connection.execute("SELECT seal_number, seal_hash, hash FROM discreet.audit_mark").fetchall()
     assert "is anchored" in command("audit", "anchor", "--file", str(path)).stdout
     assert command("audit", "verify", "--anchor", str(path)).exit_code == 0
     for table in ("audit_entry", "audit_chain", "audit_seal", "audit_sealed_head"):
         tamper(f"DELETE FROM discreet.{table}")
+    result = command("audit", "verify")
+    assert result.exit_code == 1
+    assert "By the mark this seal is the last. It is missing." in " ".join(result.stdout.split())
+    tamper("UPDATE discreet.audit_mark SET seal_number = %s, seal_hash = %s, hash = %s", *mark)
     assert command("audit", "verify").exit_code == 0
     result = command("audit", "verify", "--anchor", str(path))
     assert result.exit_code == 1
@@ -133,6 +140,31 @@ def test_the_settings_say_where_seals_are_kept(command, spoken, monkeypatch, tmp
     told = json.loads(command("audit", "anchor", "--json").stdout)
     assert json.loads((tmp_path / "anchors").read_text()) == told
     assert (told["seal"], told["heads"]) == (1, 2)
+
+
+@pytest.mark.slow
+def test_entries_that_nothing_seals_are_a_finding_that_says_what_to_start(command, spoken, tamper, monkeypatch):
+    tamper("UPDATE discreet.audit_entry SET at = at - interval '1 day'")
+    told = json.loads(command("audit", "verify", "--json").stdout)
+    assert (told["sound"], told["overdue"]) == (False, 2)
+    [problem] = [found["problem"] for found in told["findings"] if found["kind"] == "unsealed"]
+    assert problem.startswith("2 chains have entries that are older than 10 minutes and that no seal covers.")
+    assert "discreet worker" in problem
+
+
+@pytest.mark.slow
+def test_what_a_database_that_nobody_has_opened_yet_has_is_sound(command, tmp_path):
+    command("settings", "set", "memory_retrieve_limit", "9")
+    assert command("audit", "verify").exit_code == 0
+    assert "is anchored" in command("audit", "anchor", "--file", str(tmp_path / "anchors")).stdout
+    assert command("audit", "verify").exit_code == 0
+
+
+@pytest.mark.slow
+def test_nothing_is_sealed_under_another_identity_key(command, spoken, tmp_path, monkeypatch):
+    monkeypatch.setenv("DISCREET_IDENTITY_KEY", base64.b64encode(bytes([1]) * 32).decode())
+    with pytest.raises(ConfigurationError, match="another identity key"):
+        command("audit", "anchor", "--file", str(tmp_path / "anchors"))
 
 
 def test_there_may_be_nothing_to_anchor_yet(command, tmp_path):

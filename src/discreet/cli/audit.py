@@ -28,6 +28,7 @@ from discreet.storage import resolve_dsn
 from discreet.storage.audit.anchors import anchored, read_anchors
 from discreet.storage.audit.choice import chosen_anchors
 from discreet.storage.audit.exporting import entries
+from discreet.storage.audit.marks import bind_database
 from discreet.storage.audit.sealing import AuditSealer
 from discreet.storage.audit.verifying import MAX_FINDINGS, Report, entries_there_are, verify
 from discreet.storage.database.connecting.pool import Pool, make_pool
@@ -95,11 +96,11 @@ def run_anchor(dsn: str | None, *, file: Path | None, url: str | None, as_json: 
 
     Raises:
         AuditAnchorError: It could not be kept, or nobody said where.
-        ConfigurationError: The address can't be used.
+        ConfigurationError: The address can't be used, or the database's identity key is another.
         StorageError: The database can't be used, or this role may not seal.
     """
     settings = load_settings()
-    key = load_user_keys(settings).audit_key
+    keys = load_user_keys(settings)
     anchors = chosen_anchors(settings, file=file, url=url)
     if not anchors:
         raise AuditAnchorError(
@@ -108,7 +109,9 @@ def run_anchor(dsn: str | None, *, file: Path | None, url: str | None, as_json: 
 
     async def run() -> dict[str, Any] | None:
         async with _opened(dsn, settings) as pool:
-            sealer = AuditSealer(pool, key=key)
+            with storage_errors():
+                await bind_database(pool, keys)
+            sealer = AuditSealer(pool, key=keys.audit_key)
             await sealer.seal()
             last = await sealer.last()
             if last is None:

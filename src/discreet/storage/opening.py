@@ -18,12 +18,12 @@ from discreet.providers.environment_values import environment_values
 from discreet.redaction.configured import default_redactor
 from discreet.settings import Settings, load_settings
 from discreet.storage.audit.choice import audit_log
+from discreet.storage.audit.marks import bind_database
 from discreet.storage.database.access import DatabaseAccess, access_of, prepare_embedded
 from discreet.storage.database.connecting.pool import Pool, make_pool, reads_only, sees_everybody
 from discreet.storage.database.connecting.target import PasswordProvider, target_of
 from discreet.storage.database.migrating.migrations import migrate
 from discreet.storage.database.roles import refresh_roles
-from discreet.storage.database.users.identity_key import check_identity_key
 from discreet.storage.embedded import lease_server
 from discreet.storage.embedded.watch import PERIOD_SECONDS, watched
 from discreet.storage.embedding_choice import chosen_embeddings
@@ -96,7 +96,7 @@ async def open_storage(
             with storage_errors():
                 await pool.open(wait=True)
                 works = await opened.enter_async_context(_works_pool(pool, access))
-                await check_identity_key(pool, user_keys)
+                await bind_database(pool, user_keys)
                 audit = audit_log(pool, settings, user_keys)
                 memory_settings = PostgresSettingsStore(pool, environment=environment, audit=audit)
                 await memory_settings.read()

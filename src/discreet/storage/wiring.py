@@ -205,10 +205,8 @@ def wire(
     jobs: dict[str, Work] = {
         "retention": after(SWEEP_DELAY_SECONDS, retention.keep),
         "token_counts": TokenSums(everybody).keep,
+        "audit_seals": after(SWEEP_DELAY_SECONDS, audit_sealer(everybody, settings, user_keys).keep),
     }
-    if settings.audit:
-        sealing = audit_sealer(everybody, settings, user_keys)
-        jobs["audit_seals"] = after(SWEEP_DELAY_SECONDS, sealing.keep)
     if settings.reembed:
         jobs["reembedding"] = partial(reembed, reembedding, pool=everybody, dsn=access.worker, space=space)
     health = DatabaseHealth(pool)

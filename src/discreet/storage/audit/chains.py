@@ -21,7 +21,7 @@ HEAD_COLUMNS: LiteralString = """
 c.last_number, c.last_hash, c.first_number, c.hash_before, c.beginning, extract(epoch FROM c.first_at)::text AS first_at
 """
 
-Kind = Literal["entry", "missing", "beginning", "end", "head", "seal", "anchor"]
+Kind = Literal["entry", "missing", "beginning", "end", "head", "seal", "mark", "unsealed", "anchor"]
 
 
 @dataclass(frozen=True, kw_only=True)

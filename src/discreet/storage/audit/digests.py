@@ -6,8 +6,9 @@ can make no hash of any entry, not even of one that is there, and so cannot leav
 the database do the adding (`sha256`, without the key), which needs one round trip: to have it done here, under a lock that is
 waited for, took 0.39 ms of a transaction instead of 0.27, and nothing at all 0.11 (PostgreSQL 18, loopback, two cores).
 
-What a chain cannot show is that its end is missing: it ends earlier then, as it once did. That is what seals are for, and what
-anchors are for where the seals are in the same hands.
+What a chain cannot show is that its end is missing, or all of it: it ends earlier then, as it once did. That is what seals are for. What
+seals cannot show is that the last of them are missing: that is what the mark is for, which says which one is the last. What a mark
+cannot show is that one from before was put back, with the seals of that time: that is what anchors are for.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from uuid import UUID
 
 BEFORE_FIRST: Final = hashlib.sha256(b"before the first").digest()
 """Stands for the hash before the first entry of a chain, and for that before the first seal."""
+
+AFTER_BREAK: Final = hashlib.sha256(b"after a break").digest()
+"""Stands for the hash of the seal before, in a seal that was made when the last one was not the one that the mark tells of."""
 
 FIELDS: Final = (
     "user_key",
@@ -59,6 +63,10 @@ class AuditKey:
     def of_seal(self, number: int, at: str, heads: int, heads_digest: bytes, previous_hash: bytes) -> bytes:
         """Return the hash of a seal: of its heads, see `digest_of_heads`, and of all seals before it."""
         return self._digest("seal", number, at, heads, heads_digest, previous_hash)
+
+    def of_mark(self, seal_number: int, seal_hash: bytes) -> bytes:
+        """Return the digest that says that this seal is the last one."""
+        return self._digest("mark", seal_number, seal_hash)
 
     def _digest(self, kind: str, *fields: object) -> bytes:
         return hmac.digest(self._key, _encoded((kind, *fields)), "sha256")

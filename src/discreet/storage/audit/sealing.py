@@ -1,4 +1,4 @@
-"""Seal the heads of chains together, so that no chain can lose its end unseen."""
+"""Seal the heads of chains together, so that no chain can lose its end unseen, and mark the last seal, so that no seal can."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from psycopg import AsyncCursor
 from discreet.driver_errors import storage_errors
 from discreet.errors import AuditAnchorError
 from discreet.ports import NOBODY
-from discreet.storage.audit.digests import BEFORE_FIRST, AuditKey, digest_of_heads, seconds
+from discreet.storage.audit.digests import AFTER_BREAK, AuditKey, digest_of_heads, seconds
+from discreet.storage.audit.marks import READ_MARK, WRITE_MARK, mark_of, place_of_next
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.leases import AUDIT_SEALS, job_lease
 from discreet.storage.database.statements import fetch
@@ -148,11 +149,14 @@ class AuditSealer:
 
     async def _write(self, cursor: AsyncCursor[dict[str, Any]], heads: Sequence[dict[str, Any]]) -> None:
         last = await (await cursor.execute(_LAST)).fetchone()
-        number, previous = (1, BEFORE_FIRST) if last is None else (last["seal_number"] + 1, last["hash"])
+        [mark] = await (await cursor.execute(READ_MARK)).fetchall()
+        number, previous = place_of_next(mark, last, self._key)
+        if previous == AFTER_BREAK:
+            logger.error("audit.seals_missing seal=%d", number)  # `discreet audit verify` says so too, from now on
         keys, numbers, hashes = zip(*((h["user_key"], h["last_number"], h["last_hash"]) for h in heads), strict=True)
         at = self._clock()
         covered = digest_of_heads(zip(keys, numbers, hashes, strict=True))
-        seal = {
+        seal: dict[str, Any] = {
             "seal_number": number,
             "at": at,
             "heads": len(heads),
@@ -162,6 +166,7 @@ class AuditSealer:
         await cursor.execute(_SEAL, seal)
         rows = {"seal_number": number, "keys": list(keys), "numbers": list(numbers), "hashes": list(hashes)}
         await cursor.execute(_COVER, rows)
+        await cursor.execute(WRITE_MARK, mark_of(self._key, number, seal["hash"]))
 
     async def _anchor(self, seal: Seal) -> None:
         """Hand the seal to every anchor that does not have it; one that fails gets the next, which tells of this one too."""

@@ -15,6 +15,8 @@ from testkit.keys import USER_KEYS
 from discreet.rights.erasure import Erasures, Scope
 from discreet.rights.erasure.tables import OWNED
 from discreet.state.records import MemoryRecord
+from discreet.storage.audit.sealing import AuditSealer
+from discreet.storage.audit.verifying import verify
 from discreet.storage.database.keys import digest
 
 ANN = USER_KEYS.of_user("ann")
@@ -154,6 +156,16 @@ async def test_one_that_was_killed_ends_with_the_next_and_takes_nothing_that_cam
 async def test_who_was_never_there_can_be_erased(house):
     receipt = await house.erasures.erase("nobody", Scope.everything())
     assert receipt.counts == {}
+
+
+@pytest.mark.slow
+async def test_the_trail_is_sound_after_it(full):
+    sealer = AuditSealer(full.storage.works_pool, key=USER_KEYS.audit_key)
+    await sealer.seal()
+    await full.erasures.erase("ann", Scope.everything([("users", "ann")]))
+    assert not (await verify(full.storage.works_pool, key=USER_KEYS.audit_key)).findings
+    await sealer.seal()
+    assert not (await verify(full.storage.works_pool, key=USER_KEYS.audit_key)).findings
 
 
 def test_every_table_of_a_user_is_known(database):

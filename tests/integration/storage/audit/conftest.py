@@ -12,6 +12,7 @@ import pytest
 from discreet.access.identity import Identities
 from discreet.access.user_keys import UserKeys
 from discreet.storage.audit.log import PostgresAuditLog
+from discreet.storage.audit.marks import bind_database
 from discreet.storage.audit.sealing import AuditSealer
 from discreet.storage.audit.trimming import AuditTrimmer
 from discreet.storage.audit.verifying import Report, verify
@@ -40,7 +41,7 @@ class Trail:
             await self.log.record(action, user_key=user, data="memory", counts={"memories": n, "at": 1})
 
     async def verify(self, **options) -> Report:
-        return await verify(self.pool, key=self.keys.audit_key, page=4, **options)
+        return await verify(self.pool, key=self.keys.audit_key, now=self.now, page=4, **options)
 
     async def run(self, statement: str, *parameters: object) -> None:
         """Do what somebody with all rights in the database can, triggers or not."""
@@ -48,13 +49,27 @@ class Trail:
             await conn.execute("SET LOCAL session_replication_role = replica")
             await conn.execute(statement, parameters)
 
+    async def begin_anew(self) -> None:
+        """Have a trail without entries again, as a database has that is in use for the first time."""
+        for table in ("audit_entry", "audit_chain", "audit_seal", "audit_sealed_head", "audit_mark", "identity_key"):
+            await self.run(f"DELETE FROM discreet.{table}")
+        await bind_database(self.pool, self.keys)
+
     async def rows(self, statement: str, *parameters: object) -> list[dict]:
         async with self.pool.connection() as conn:
             return await (await conn.execute(statement, parameters)).fetchall()
 
 
 @pytest.fixture
-async def trail(database: str) -> AsyncIterator[Trail]:
-    """Return a trail without entries, as the owner of its tables sees it."""
-    async with make_pool(os.environ.get("DISCREET_POSTGRES_OWNER_DSN", database), max_size=4) as pool:
-        yield Trail(pool)
+def owner(database: str) -> str:
+    """Return the DSN of the owner of the tables."""
+    return os.environ.get("DISCREET_POSTGRES_OWNER_DSN", database)
+
+
+@pytest.fixture
+async def trail(owner: str) -> AsyncIterator[Trail]:
+    """Return a trail without entries, of a database that is in use, as the owner of its tables sees it."""
+    async with make_pool(owner, max_size=4) as pool:
+        trail = Trail(pool)
+        await bind_database(pool, trail.keys)
+        yield trail

@@ -42,7 +42,7 @@ STATEMENTS = {
     "mark": (sealing._MARK, {"user_key": ANN, "last_number": 3}, "audit_chain_pkey"),
     "due": (trimming._DUE, {"before": NOW, "after": NOW, "after_key": ANN, "limit": 10}, "audit_chain_first"),
     "seals": (verifying._SEALS, {"first": 7, "limit": 20}, "audit_seal_pkey"),
-    "sealed": (verifying._SEALED, {"seals": [1, 2]}, "audit_sealed_head_seal"),
+    "sealed": (verifying._SEALS, {"first": 7, "limit": 20}, "audit_sealed_head_seal"),
     "entries": (
         verifying._ENTRIES.format(which="(e.user_key, e.number) > (%(after)s, %(number)s)"),
         {"after": ANN, "number": 3, "limit": 100},
@@ -52,6 +52,12 @@ STATEMENTS = {
         verifying._HEADS.format(which="c.user_key > %(after)s"),
         {"after": ANN, "limit": 100},
         "audit_chain_pkey",
+    ),
+    "last sealed": (verifying._LAST_SEALED, {"user_keys": [ANN]}, "audit_sealed_head_pkey"),
+    "old": (
+        verifying._OLD,
+        {"user_keys": [ANN], "keys": [ANN], "numbers": [1], "before": NOW},
+        "audit_entry_pkey",
     ),
     "some": (verifying._WHO_HAS_SOME, {"user_keys": [ANN]}, "audit_entry_pkey"),
     "hashes": (

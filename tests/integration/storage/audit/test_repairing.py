@@ -29,9 +29,12 @@ VALUES (%s, %s, now(), 'user', 'memory.write', true, 'memory', '{}', '\\x00')
 
 def documented():
     """Return what the page gives to psql: against an entry that was put there, and against a head that was changed."""
-    _, _, section = AUDIT_PAGE.read_text(encoding="utf-8").partition("\n## A chain that takes no more entries\n")
-    entry, head = re.findall(r"```sql\n(.*?)```", section.partition("\n## ")[0], re.DOTALL)
-    return entry, head
+    return statements_of("A chain that takes no more entries")
+
+
+def statements_of(section):
+    _, _, said = AUDIT_PAGE.read_text(encoding="utf-8").partition(f"\n## {section}\n")
+    return re.findall(r"```sql\n(.*?)```", said.partition("\n## ")[0], re.DOTALL)
 
 
 @pytest.fixture
@@ -89,3 +92,18 @@ async def test_a_head_that_was_changed_is_put_right(trail, ann, repair, number):
     repair(by_head, 3)
     assert not (await trail.verify()).findings
     assert await is_sound_and_goes_on(trail)
+
+
+async def test_a_mark_of_which_there_is_no_next_is_made_anew_and_the_trail_goes_on(trail, ann, repair):
+    await trail.run("UPDATE discreet.audit_mark SET seal_number = %s", 2**63 - 1)
+    await trail.write("ann", 2)
+    with pytest.raises(StorageError):
+        await trail.sealer.seal()
+    [take_away] = statements_of("Seals that are missing, or a mark")
+    repair(take_away, 0)
+    assert await trail.sealer.seal() == 1
+    [finding] = (await trail.verify()).findings
+    assert (finding.kind, finding.number) == ("seal", 2)
+    await trail.write("ann", 1)
+    await trail.sealer.seal()
+    assert (await trail.verify()).findings == [finding]

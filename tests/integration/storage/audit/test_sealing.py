@@ -9,9 +9,13 @@ from threading import Thread
 import pytest
 
 from discreet.errors import AuditAnchorError, ConfigurationError
+from discreet.state.records import MemoryRecord
+from discreet.storage import open_storage
 from discreet.storage.audit.anchors import file_anchor, read_anchors, url_anchor
 from discreet.storage.audit.sealing import AuditSealer
 from discreet.storage.database.leases import AUDIT_SEALS, job_lease
+from discreet.storage.database.statements import fetch
+from discreet.testing import StubEmbeddings
 
 SEALS = "SELECT seal_number, heads FROM discreet.audit_seal ORDER BY seal_number"
 
@@ -70,6 +74,17 @@ async def test_sealing_verifying_and_writing_at_once(trail):
 
     await asyncio.gather(*map(write, ("ann", "bob", "cyd", "dan")), seal(), verify())
     assert (await trail.verify()).findings == []
+
+
+@pytest.mark.slow
+async def test_what_is_there_is_sealed_where_the_trail_was_turned_off(database, monkeypatch):
+    embeddings = StubEmbeddings(dims=64)
+    async with open_storage(database, embeddings=embeddings, maintained=False) as storage:
+        await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
+    monkeypatch.setenv("DISCREET_AUDIT", "false")
+    async with open_storage(database, embeddings=embeddings) as storage, asyncio.timeout(60):
+        while not await fetch(storage.works_pool, SEALS):
+            await asyncio.sleep(0.1)
 
 
 async def test_each_seal_is_anchored_in_a_file(trail, tmp_path):

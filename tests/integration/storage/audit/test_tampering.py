@@ -23,6 +23,7 @@ TABLES = {
     "audit_chain": ("user_key",),
     "audit_seal": ("seal_number",),
     "audit_sealed_head": ("user_key", "seal_number"),
+    "audit_mark": ("only_row",),
 }
 State = dict[str, list[dict[str, Any]]]
 
@@ -227,6 +228,7 @@ async def test_a_finding_says_where(trail, written):
         ("audit_seal", "seal_number", "seal"),
         ("audit_sealed_head", "number", "seal"),
         ("audit_sealed_head", "seal_number", "seal"),
+        ("audit_mark", "seal_number", "mark"),
     ],
 )
 async def test_a_number_of_which_there_is_no_next_hides_nothing(trail, table, column, kind, number):
@@ -235,14 +237,15 @@ async def test_a_number_of_which_there_is_no_next_hides_nothing(trail, table, co
         await trail.write(user, 3)
     await trail.sealer.seal()
     await trail.run("UPDATE discreet.audit_entry SET counts = '{}' WHERE user_key = %s AND number = 2", bob)
-    which = {"audit_entry": "user_key = %s AND number = 3", "audit_seal": "%s::uuid IS NOT NULL"}.get(
+    all_rows = "%s::uuid IS NOT NULL"
+    which = {"audit_entry": "user_key = %s AND number = 3", "audit_seal": all_rows, "audit_mark": all_rows}.get(
         table, "user_key = %s"
     )
     await trail.run(f"UPDATE discreet.{table} SET {column} = %s WHERE {which}", number, ann)
     assert await entries_there_are(trail.pool) >= 0
     findings = {(found.kind, found.user_key) for found in (await trail.verify()).findings}
     assert ("entry", bob) in findings
-    assert (kind, None if kind == "seal" else ann) in findings
+    assert (kind, None if kind in {"seal", "mark"} else ann) in findings
 
 
 async def test_all_is_found_that_was_done_to_a_long_chain(trail):

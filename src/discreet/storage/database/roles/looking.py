@@ -31,8 +31,10 @@ TRIGGERS = (
     "audit_entry_is_not_deleted",
     "audit_seal_is_only_added_to",
     "audit_seal_is_not_deleted",
+    "audit_mark_only_rises",
+    "audit_mark_is_not_deleted",
 )
-"""By which histories are only added to."""
+"""By which histories are only added to, and the mark of the last seal goes up only."""
 
 SPREAD = "audit_entry_"
 """How those of a table begin that a cluster spreads over its nodes, where tables have no triggers."""

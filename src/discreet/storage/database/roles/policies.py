@@ -23,12 +23,25 @@ SHARED: Final[Mapping[str, LiteralString]] = {
     "corpus": "SELECT",
     "setting": ALL,
     "setting_change": "SELECT, INSERT",
+    "audit_mark": "INSERT",
     "vault_turn": ALL,
     "vault_value": ALL,
     "checkpoint_migrations": "SELECT",
 }
 """What the application may do with tables whose rows are no user's. With those that are not here it has nothing to do. The vault's
 are sealed, and found by who knows the name of a turn."""
+
+WORKS: Final[Mapping[str, LiteralString]] = {
+    "identity_key": "SELECT, INSERT",
+    "setting_change": "SELECT, INSERT",
+    "audit_chain": "SELECT, INSERT, UPDATE",
+    "audit_entry": "SELECT, INSERT, DELETE",
+    "audit_seal": "SELECT, INSERT, DELETE",
+    "audit_sealed_head": "SELECT, INSERT, DELETE",
+    "audit_mark": "SELECT, INSERT, UPDATE",
+}
+"""What the worker may do with tables of which it may not do all: what tells of the past it only adds to, and lets go of what was kept as
+long as it is kept."""
 
 POLICIES: Final = frozenset({"owner", "app", "app_reads", "several", "several_reads", "worker", "backup", "auditor"})
 """Of our policies."""
@@ -43,7 +56,9 @@ CHAINS: Final = frozenset({"audit_entry", "audit_chain"})
 NOT_FOR_APP: Final = frozenset({"audit_sealed_head"})
 """Tables of users' rows with which the application has nothing to do."""
 
-TRAIL: Final = frozenset({*CHAINS, "audit_seal", "audit_sealed_head", "setting_change", "erasure"})
+TRAIL: Final = frozenset(
+    {*CHAINS, "audit_seal", "audit_sealed_head", "audit_mark", "identity_key", "setting_change", "erasure"}
+)
 """What an auditor reads."""
 
 
@@ -116,7 +131,7 @@ def _rights(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
             yield _grant(SHARED[table.name], table, names.app)
         if table.of_users or table.name in {"embedding_space", "token_frequency", "corpus"}:
             yield _grant("SELECT", table, names.several)
-        yield _grant("SELECT, INSERT" if table.name == "setting_change" else ALL, table, names.worker)
+        yield _grant(WORKS.get(table.name, ALL), table, names.worker)
         if table.name in TRAIL:
             yield _grant("SELECT", table, names.auditor)
         yield _grant("SELECT", table, names.backup)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, LiteralString
 
 from psycopg import AsyncConnection
@@ -19,11 +20,17 @@ OTHER_KEY: Final = (
     "was started with, else in the file identity.key of that process's DISCREET_DATA_DIR."
 )
 
-_SET: LiteralString = "INSERT INTO discreet.identity_key (fingerprint) VALUES (%s) ON CONFLICT DO NOTHING"
+_SET: LiteralString = """
+WITH bound AS (INSERT INTO discreet.identity_key (fingerprint) VALUES (%(fingerprint)s) ON CONFLICT DO NOTHING RETURNING only_row)
+INSERT INTO discreet.audit_mark (seal_number, seal_hash, hash)
+SELECT %(seal_number)s, %(seal_hash)s, %(hash)s FROM bound
+ON CONFLICT DO NOTHING
+"""
+"""Both or neither: a mark that is missing later was taken away."""
 
 
-async def check_identity_key(pool: Pool, keys: UserKeys) -> None:
-    """Compare this process's identity key with the database's; the first process of a database sets it.
+async def check_identity_key(pool: Pool, keys: UserKeys, *, mark: Mapping[str, Any]) -> None:
+    """Compare this process's identity key with the database's; the first process of a database sets it, and the audit trail's first `mark`.
 
     Raises:
         ConfigurationError: It is another one: nobody would find what is theirs.
@@ -31,7 +38,7 @@ async def check_identity_key(pool: Pool, keys: UserKeys) -> None:
     async with pool.connection() as conn, conn.cursor() as cursor:
         row = await (await cursor.execute(_READ)).fetchone()
         if row is None:
-            await cursor.execute(_SET, (keys.fingerprint,))
+            await cursor.execute(_SET, {**mark, "fingerprint": keys.fingerprint})
             row = await (await cursor.execute(_READ)).fetchone()
     if row is None or row["fingerprint"] != keys.fingerprint:
         raise ConfigurationError(OTHER_KEY)

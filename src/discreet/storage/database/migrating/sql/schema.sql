@@ -629,8 +629,18 @@ CREATE TABLE discreet.audit_sealed_head (
 
 CREATE INDEX audit_sealed_head_seal ON discreet.audit_sealed_head (seal_number, user_key);
 
--- Against mistakes; against those who mean it there are the digests. Entries and seals that were kept as long as they are kept go with
--- discreet_audit.trimming on. Tables that a cluster spreads have no such triggers.
+-- Which seal is the last one, 0 while there is none; hash: a keyed digest that says so. It comes with discreet.identity_key, and is
+-- written with each seal. So that seals which are missing at the end are found.
+CREATE TABLE discreet.audit_mark (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    seal_number bigint NOT NULL,
+    seal_hash bytea NOT NULL,
+    hash bytea NOT NULL
+);
+
+-- Against mistakes, and a mark that only rises against whoever has no rights but the worker's; against those who have more there are
+-- the digests. Entries and seals that were kept as long as they are kept go with discreet_audit.trimming on. Tables that a cluster
+-- spreads have no such triggers.
 CREATE TRIGGER audit_entry_is_only_added_to
 BEFORE UPDATE OR TRUNCATE ON discreet.audit_entry
 FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
@@ -647,6 +657,18 @@ FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
 
 CREATE TRIGGER audit_seal_is_not_deleted
 BEFORE DELETE ON discreet.audit_seal
+FOR EACH STATEMENT
+WHEN (current_setting('discreet_audit.trimming', true) IS DISTINCT FROM 'on')
+EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TRIGGER audit_mark_only_rises
+BEFORE UPDATE ON discreet.audit_mark
+FOR EACH ROW
+WHEN (NEW.seal_number <= OLD.seal_number)
+EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TRIGGER audit_mark_is_not_deleted
+BEFORE DELETE OR TRUNCATE ON discreet.audit_mark
 FOR EACH STATEMENT
 WHEN (current_setting('discreet_audit.trimming', true) IS DISTINCT FROM 'on')
 EXECUTE FUNCTION discreet.refuse_to_rewrite();

@@ -519,6 +519,13 @@ CREATE TABLE discreet.audit_sealed_head (
 
 CREATE INDEX audit_sealed_head_seal ON discreet.audit_sealed_head (seal_number, user_key);
 
+CREATE TABLE discreet.audit_mark (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    seal_number bigint NOT NULL,
+    seal_hash bytea NOT NULL,
+    hash bytea NOT NULL
+);
+
 CREATE TRIGGER audit_entry_is_only_added_to
 BEFORE UPDATE OR TRUNCATE ON discreet.audit_entry
 FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
@@ -535,6 +542,18 @@ FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
 
 CREATE TRIGGER audit_seal_is_not_deleted
 BEFORE DELETE ON discreet.audit_seal
+FOR EACH STATEMENT
+WHEN (current_setting('discreet_audit.trimming', true) IS DISTINCT FROM 'on')
+EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TRIGGER audit_mark_only_rises
+BEFORE UPDATE ON discreet.audit_mark
+FOR EACH ROW
+WHEN (NEW.seal_number <= OLD.seal_number)
+EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TRIGGER audit_mark_is_not_deleted
+BEFORE DELETE OR TRUNCATE ON discreet.audit_mark
 FOR EACH STATEMENT
 WHEN (current_setting('discreet_audit.trimming', true) IS DISTINCT FROM 'on')
 EXECUTE FUNCTION discreet.refuse_to_rewrite();
