@@ -126,7 +126,11 @@ def run_verify_erasure(
     report = asyncio.run(run())
     if as_json:
         findings = [asdict(finding) for finding in report.findings]
-        print(json.dumps({"left": len(report.left), "looked": report.looked, "findings": findings}))
+        print(
+            json.dumps(
+                {"left": len(report.left), "looked": report.looked, "findings": findings, "unseen": report.unseen}
+            )
+        )
     else:
         _print_report(report, receipt)
     return 1 if report.left else 0
@@ -252,6 +256,8 @@ def _print_report(report: Report, receipt: Receipt) -> None:
     for finding in sorted(report.findings, key=lambda each: bool(each.stays_as)):
         means = f"stays: {finding.stays_as}" if finding.stays_as else "LEFT"
         print(f"  {finding.place}: {finding.what}, {finding.times:,} times ({means})")
+    for unseen in report.unseen:
+        print(f"  not looked into, as this role may not: {unseen}")
     for place in receipt.unreached:
         until = "nobody here can say" if place.until is None else f"{place.until:%Y-%m-%d}"
         print(f"  not reached, until {until}: {place.place}, {place.what}")

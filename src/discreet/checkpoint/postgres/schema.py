@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
+from psycopg.sql import Literal
 
 from discreet.checkpoint.postgres.guard import GUARDS, add_guards, drop_guards
 from discreet.checkpoint.postgres.names import quoted
@@ -28,6 +29,14 @@ CREATE TABLE IF NOT EXISTS checkpoint_messages (
     PRIMARY KEY (thread_id, checkpoint_ns, channel, position)
 )
 """
+
+
+def unsampled(table: str, *columns: str) -> str:
+    """Return what has ANALYZE keep no values of `columns`: it copies them into the catalog, where a deletion leaves them."""
+    return f"ALTER TABLE {table} " + ", ".join(f"ALTER COLUMN {column} SET STATISTICS 0" for column in columns)
+
+
+_UNSAMPLED_MESSAGES = unsampled("checkpoint_messages", "checkpoint_ns", "channel", "message_id", "kind", "content")
 
 _THREADS = """
 CREATE TABLE IF NOT EXISTS checkpoint_threads (
@@ -56,8 +65,37 @@ _ADD_OWNER = "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS user_key UUID NOT NUL
 
 THREADS = "checkpoint_threads"
 
+_SAMPLED = f"""
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relname IN {OWNED} AND a.attlen = -1 AND a.attname <> 'thread_id' AND coalesce(a.attstattarget, -1) <> 0
+"""
+"""Columns of LangGraph's tables of which values are kept for the planner. It needs those of thread_id, for what is read and deleted of
+several threads at once."""
+_UNSAMPLE = f"""
+DO $$
+DECLARE
+    said record;
+BEGIN
+    FOR said IN
+        SELECT c.oid::regclass AS name,
+            string_agg(format('ALTER COLUMN %I SET STATISTICS 0', a.attname), ', ') AS unsampled,
+            string_agg(format('ALTER COLUMN %I TYPE %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ') AS emptied
+        {_SAMPLED} AND c.relnamespace = {{schema}}::regnamespace
+        GROUP BY c.oid
+    LOOP
+        EXECUTE format('ALTER TABLE %s %s', said.name, said.unsampled);
+        BEGIN
+            EXECUTE format('ALTER TABLE %s %s', said.name, said.emptied);
+        EXCEPTION WHEN feature_not_supported THEN NULL;
+        END;
+    END LOOP;
+END
+$$
+"""
+"""A column that is given the type that it has loses what was kept of it, and no row is rewritten. One that a view reads can't be given any."""
+
 OWN_TABLES: Mapping[str, Sequence[str]] = {
-    "checkpoint_messages": (_MESSAGES,),
+    "checkpoint_messages": (_MESSAGES, _UNSAMPLED_MESSAGES),
     THREADS: (_THREADS, _CREATE_OWNER_INDEX, _CREATE_DELETION_INDEX, _CREATE_AGE_INDEX),
 }
 """What we add beside LangGraph's, by name, and the statements that create it. Names begin with `checkpoint_`."""
@@ -68,7 +106,7 @@ _BUILT = re.compile(r"CREATE INDEX CONCURRENTLY IF NOT EXISTS (\w+)")
 
 _RECORD = "INSERT INTO checkpoint_migrations (v) VALUES (%(v)s) ON CONFLICT DO NOTHING"
 
-LOOK = """
+LOOK = f"""
 SELECT
     n.oid IS NOT NULL AS here,
     ARRAY(SELECT relname::text FROM pg_class WHERE relnamespace = n.oid AND relkind IN ('r', 'p')) AS tables,
@@ -80,7 +118,8 @@ SELECT
     ARRAY(
         SELECT c.relname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
         WHERE c.relnamespace = n.oid AND a.attname = 'user_key' AND NOT a.attisdropped
-    ) AS owned
+    ) AS owned,
+    EXISTS (SELECT {_SAMPLED} AND c.relnamespace = n.oid) AS sampled
 FROM (SELECT (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s)) AS n(oid)
 """
 VERSION = "SELECT COALESCE(max(v), -1) AS version FROM checkpoint_migrations"
@@ -98,6 +137,8 @@ class Found(NamedTuple):
     guards: frozenset[str]
     owned: frozenset[str]
     """Tables that have a column for the owner."""
+    sampled: bool = False
+    """Whether values of LangGraph's tables are kept for the planner."""
     version: int = -1
     """The last of LangGraph's migrations that has run."""
 
@@ -124,7 +165,13 @@ def found(schema: str, row: Mapping[str, Any]) -> Found:
     """Return what the row of `looks` says."""
     indexes = {name: valid == "true" for name, valid in row["indexes"]}
     return Found(
-        schema, row["here"], frozenset(row["tables"]), indexes, frozenset(row["guards"]), frozenset(row["owned"])
+        schema,
+        row["here"],
+        frozenset(row["tables"]),
+        indexes,
+        frozenset(row["guards"]),
+        frozenset(row["owned"]),
+        sampled=row["sampled"],
     )
 
 
@@ -151,7 +198,8 @@ def missing(there: Found, guard: bool | None = None) -> list[Step]:
         if name not in there.tables and not begin
     ]
     owners = [] if begin else _owners(there)
-    return [*missing_schema(there), *begin, *migrations, *own, *owners, *_indexes(there, done), *guarding]
+    statistics = _statistics(there) if begin or migrations or there.sampled else []
+    return [*missing_schema(there), *begin, *migrations, *own, *owners, *statistics, *_indexes(there, done), *guarding]
 
 
 def missing_schema(there: Found) -> list[Step]:
@@ -199,6 +247,12 @@ def _owners(there: Found) -> list[Step]:
         for table in OWNED
         if table not in there.owned
     ]
+
+
+def _statistics(there: Found) -> list[Step]:
+    """Return what has no values kept of what LangGraph's tables hold, and drops those that are."""
+    sql = _UNSAMPLE.format(schema=Literal(quoted(there.schema)).as_string())
+    return [Step("LangGraph's tables without statistics of what they hold", [Statement(sql)])]
 
 
 def _indexes(there: Found, done: int) -> list[Step]:

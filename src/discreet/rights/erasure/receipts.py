@@ -115,6 +115,13 @@ def unreached(
             None,
             "space of deleted rows, until VACUUM FULL or new rows take it; read replicas follow in seconds",
         ),
+        ("statistics", None, "keys and ids of threads that ANALYZE has copied, until it does so again; no words"),
+        (
+            "server's log",
+            None,
+            "what PostgreSQL is set to log, or pg_stat_statements to keep, of statements and their parameters",
+        ),
+        ("copies", None, "tables, stored views and subscriptions that others have made of ours"),
         ("tombstones", LIFE, "ids of deleted threads, which keep late writes out"),
         ("turn vault", timedelta(seconds=settings.vault_seconds), "sealed values of requests that were under way"),
         ("model providers", timedelta(days=settings.provider_days), "what they keep of prompts by their own rules"),

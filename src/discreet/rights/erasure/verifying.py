@@ -1,4 +1,4 @@
-"""Look whether an erasure has left anything: in every column of every table, in Redis, in files and logs."""
+"""Look whether an erasure has left anything: in every column of every table, in statistics of them, in Redis, in files and logs."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ PSEUDONYMS: Final[Mapping[str, str]] = {
 }
 """Tables where the pseudonym of a user who was erased stays, or ids of their threads, and as what."""
 
+SAMPLED: Final = "keys and ids of threads that ANALYZE has copied, until it does so again"
+
 _READ: Final[Mapping[bytes, Sequence[str | int]]] = {
     b"string": ("GET",),
     b"hash": ("HGETALL",),
@@ -43,13 +45,15 @@ _READ: Final[Mapping[bytes, Sequence[str | int]]] = {
 }
 """How each type of Redis is read whole."""
 
-_COLUMNS: LiteralString = """
+_NOT_SYSTEM: LiteralString = "!~ '^(pg_|information_schema$|citus|columnar)'"
+
+_COLUMNS: LiteralString = f"""
 SELECT n.nspname::text AS schema, c.relname::text AS name,
     array_agg(a.attname::text ORDER BY a.attnum) AS columns, bool_or(a.attname = 'thread_id') AS has_threads
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.relkind IN ('r', 'p') AND n.nspname !~ '^(pg_|information_schema$|citus|columnar)' AND NOT c.relispartition
+WHERE c.relkind IN ('r', 'p', 'm') AND c.relispopulated AND n.nspname {_NOT_SYSTEM} AND NOT c.relispartition
 GROUP BY 1, 2 ORDER BY 1, 2
 """
 
@@ -63,6 +67,38 @@ _THREADS: LiteralString = "SELECT DISTINCT thread_id::text AS thread_id FROM {ta
 _INDEXES: LiteralString = (
     "SELECT relname::text AS name FROM pg_class WHERE relkind IN ('i', 'I') AND relname LIKE %(key)s"
 )
+
+_STATISTICS: LiteralString = f"""
+SELECT 'statistics of ' || schemaname || '.' || tablename AS place,
+    count(*) FILTER (WHERE said ILIKE ANY (%(keys)s)) AS keys, count(*) FILTER (WHERE said ILIKE ANY (%(canaries)s)) AS canaries
+FROM (
+    SELECT schemaname, tablename, concat_ws(' ', most_common_vals, histogram_bounds, most_common_elems) AS said FROM pg_stats
+    UNION ALL
+    SELECT schemaname, tablename, most_common_vals::text FROM pg_stats_ext
+    UNION ALL
+    SELECT schemaname, tablename, concat_ws(' ', most_common_vals, histogram_bounds, most_common_elems) FROM pg_stats_ext_exprs
+) kept
+WHERE schemaname {_NOT_SYSTEM} AND said <> ''
+GROUP BY schemaname, tablename
+"""
+"""What ANALYZE has copied of columns, of expressions that indexes hold, and of what somebody had CREATE STATISTICS name."""
+
+_THREADS_KEPT: LiteralString = f"""
+SELECT DISTINCT unnest(most_common_vals::text::text[] || histogram_bounds::text::text[]) AS thread_id
+FROM pg_stats WHERE attname = 'thread_id' AND schemaname {_NOT_SYSTEM}
+"""
+
+_UNSEEN: LiteralString = f"""
+SELECT 'statistics of ' || a.attrelid::regclass || ' (' || string_agg(a.attname, ', ' ORDER BY a.attnum) || ')' AS place
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'm') AND n.nspname {_NOT_SYSTEM} AND row_security_active(c.oid)
+  AND a.attnum > 0 AND NOT a.attisdropped AND a.attlen = -1 AND coalesce(a.attstattarget, -1) <> 0
+GROUP BY a.attrelid
+UNION ALL
+SELECT 'statistics ' || stxname || ' of ' || stxrelid::regclass FROM pg_statistic_ext WHERE row_security_active(stxrelid)
+ORDER BY 1
+"""
+"""PostgreSQL shows nobody those of tables whose policies apply to them. Columns that nothing is copied of are not among these."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +120,8 @@ class Report:
     looked: Counter[str] = field(default_factory=Counter)
     """How many tables, keys of Redis, files."""
     findings: list[Finding] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    """Places that this role may not look into."""
 
     @property
     def left(self) -> list[Finding]:
@@ -123,6 +161,7 @@ async def verify(
     with storage_errors():
         async with works.connection() as conn, conn.cursor(binary=True) as cursor:
             await looks.in_tables(report, cursor)
+            await looks.in_statistics(report, cursor)
     if redis_url is not None:
         await _look_in_redis(report, redis_url, names + ([user_tag(user_id)] if user_id else []), canaries)
     raw_names = [name for name in (user_id, *also_named) if name] if is_whole else []
@@ -157,19 +196,37 @@ class _Looks:
             named = await (await cursor.execute(_INDEXES, {"key": _like(self.receipt.user_key.hex)})).fetchall()
             _note(report, "indexes", "key", len(named))
 
+    async def in_statistics(self, report: Report, cursor: Cursor) -> None:
+        """Look at the values that ANALYZE has copied into the catalog, as far as this role may."""
+        for row in await (await cursor.execute(_STATISTICS, self._given)).fetchall():
+            report.looked["statistics of tables"] += 1
+            _note(report, row["place"], "key", row["keys"], SAMPLED)
+            _note(report, row["place"], "canary", row["canaries"])
+        threads = await (await cursor.execute(_THREADS_KEPT)).fetchall()
+        _note(report, "statistics", "thread", self._gone(threads), SAMPLED)
+        report.unseen += [row["place"] for row in await (await cursor.execute(_UNSEEN)).fetchall()]
+
+    @property
+    def _given(self) -> Mapping[str, Sequence[str]]:
+        said = [*self.canaries, *(text.encode().hex() for text in self.canaries)]  # in columns of text, and of bytes
+        return {"keys": [*map(_like, self.names)], "canaries": [*map(_like, said)]}
+
+    def _gone(self, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Return how many of the threads of `rows` are among those that went."""
+        found = {self.keys.of_thread(each["thread_id"]) for each in rows if self.names and each["thread_id"]}
+        return len(found.intersection(self.receipt.threads))
+
     async def _in_table(self, report: Report, cursor: Cursor, table: Mapping[str, Any]) -> None:
         place, stays = f"{table['schema']}.{table['name']}", PSEUDONYMS.get(table["name"], "")
         identifier = Identifier(table["schema"], table["name"])
         columns = SQL(", ").join(SQL("{}::text").format(Identifier(name)) for name in table["columns"])
-        said = [*self.canaries, *(text.encode().hex() for text in self.canaries)]  # in columns of text, and of bytes
-        given = {"keys": [*map(_like, self.names)], "canaries": [*map(_like, said)]}
-        [row] = await (await cursor.execute(SQL(_SEARCH).format(columns=columns, table=identifier), given)).fetchall()
+        search = SQL(_SEARCH).format(columns=columns, table=identifier)
+        [row] = await (await cursor.execute(search, self._given)).fetchall()
         _note(report, place, "key", row["keys"], stays)
         _note(report, place, "canary", row["canaries"])
         if self.names and table["has_threads"]:
             rows = await (await cursor.execute(SQL(_THREADS).format(table=identifier))).fetchall()
-            gone = {self.keys.of_thread(each["thread_id"]) for each in rows if each["thread_id"]}
-            _note(report, place, "thread", len(gone.intersection(self.receipt.threads)), stays)
+            _note(report, place, "thread", self._gone(rows), stays)
 
 
 async def _look_in_redis(report: Report, url: str, names: Sequence[str], canaries: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from testkit.erasing import PLAIN, a_house
 from testkit.keys import USER_KEYS
+from testkit.roles import logins
 from typer.testing import CliRunner
 
 from discreet.cli import app
@@ -61,6 +62,22 @@ PLANTED = {
     "a table of others": (
         "CREATE TABLE public.notes (said jsonb); INSERT INTO notes VALUES ('[\"Zebrafinch\"]')",
         ("public.notes", "canary"),
+    ),
+    "a stored view of others": (
+        "CREATE MATERIALIZED VIEW public.notes AS SELECT 'a zebrafinch' AS said",
+        ("public.notes", "canary"),
+    ),
+    "what ANALYZE has copied": (
+        """CREATE TABLE public.notes AS SELECT 'a zebrafinch' AS said FROM generate_series(1, 9);
+        ANALYZE public.notes; DELETE FROM public.notes""",
+        ("statistics of public.notes", "canary"),
+    ),
+    "what it has copied by somebody's statistics": (
+        """CREATE TABLE public.notes AS SELECT 'a zebrafinch' AS said FROM generate_series(1, 9);
+        CREATE STATISTICS public.loud ON (upper(said)) FROM public.notes;
+        ANALYZE public.notes; DELETE FROM public.notes;
+        DELETE FROM pg_statistic WHERE starelid = 'public.notes'::regclass""",
+        ("statistics of public.notes", "canary"),
     ),
 }
 
@@ -221,6 +238,18 @@ def test_rows_that_an_import_refused_are_found_and_named(database, monkeypatch, 
     bad.write_text(bad.read_text().splitlines()[3])
     code, output = run("verify-erasure", str(receipt), "--user", user, "--canary", "Zebrafinch")
     assert (code, "Nothing is left" in output) == (0, True), output
+
+
+@pytest.mark.slow
+def test_statistics_that_the_role_may_not_see_are_named(said, tmp_path, monkeypatch):
+    file = tmp_path / "receipt.json"
+    assert run("erase", "--user", "ann", "--yes", "--receipt", str(file))[0] == 0
+    logins(said).name_them(monkeypatch)
+    code, output = run("verify-erasure", str(file), "--canary", "zebrafinch", "--json")
+    unseen = json.loads(output)["unseen"]
+    assert (code, len(unseen)) == (0, 6)
+    assert all(place.endswith("(thread_id)") for place in unseen), "of no other columns there is any"
+    assert f"may not: {unseen[0]}" in run("verify-erasure", str(file))[1]
 
 
 @pytest.mark.slow

@@ -567,3 +567,18 @@ CREATE TABLE discreet.delegation (
     revoked_at timestamptz,
     PRIMARY KEY (user_key, delegate_key)
 );
+
+DO $$
+DECLARE
+    said record;
+BEGIN
+    FOR said IN
+        SELECT c.oid::regclass AS name, string_agg(format('ALTER COLUMN %I SET STATISTICS 0', a.attname), ', ') AS columns
+        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+        WHERE c.relnamespace = 'discreet'::regnamespace AND c.relkind = 'r' AND a.attlen = -1
+        GROUP BY c.oid
+    LOOP
+        EXECUTE format('ALTER TABLE %s %s', said.name, said.columns);
+    END LOOP;
+END
+$$;
