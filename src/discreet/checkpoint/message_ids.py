@@ -11,19 +11,13 @@ from uuid import UUID, uuid4
 from langchain_core.messages import BaseMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
+from discreet.redaction.id_forms import KNOWN_ID
+
 ENGINE_ID = re.compile(r"((lc_)?run-{1,2})?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-\d{1,3})?", re.IGNORECASE)
 """A UUID, alone or as LangChain writes a run's messages: `lc_run--<uuid>-0`."""
 
 SAFE_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 """What an id that stays is made of."""
-
-MADE_ID = re.compile(
-    r"(?:msg|resp|run|rs|call|toolu|fc|chatcmpl|gen|item)[_-]{1,2}(?=[0-9]*[A-Za-z])[0-9A-Za-z]+"
-    r"|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{24}|[0-9a-f]{32}"  # ULID, ObjectId, UUID
-    r"|(?=.*[a-z])(?=.*[A-Z])(?:[\w-]{21}|[0-9A-Za-z]{27})|[a-z][0-9a-z]{23,24}",  # nanoid, KSUID, cuid
-    re.ASCII,
-)
-"""Ids that model providers, client libraries and databases make: random, so that a redactor may take one for a secret."""
 
 ANSWER = "-answer"
 """What the id of an answer ends with that stands for a tool's result, after the id of that result."""
@@ -42,7 +36,7 @@ def safe_id(message_id: str | None, redact: Redact | None = None) -> str | None:
     if message_id.endswith(ANSWER):
         return f"{safe_id(message_id.removesuffix(ANSWER), redact)}{ANSWER}"
     if SAFE_ID.fullmatch(message_id):
-        if MADE_ID.fullmatch(message_id):
+        if KNOWN_ID.fullmatch(message_id):
             return message_id
         if (redact or _default_redact())(message_id) == message_id:
             return message_id

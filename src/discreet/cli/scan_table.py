@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from rich.console import Console
@@ -61,10 +61,26 @@ def _tables(report: ScanReport) -> Iterator[Table]:
             for number, (place, values) in enumerate(places.items())
         )
         yield _table(("type", "table"), ("values", "rows", "threads"), lines)
+    if (places := places_table({name_of(table): table.places for table in report.tables})) is not None:
+        yield places
     if report.kinds:
         yield _table(("kind",), ("how many",), report.kinds.items())
     if report.usage is not None:
         yield _table(("usage",), ("",), _usage(report.usage))
+
+
+def places_table(places: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Table | None:
+    """Return a table of columns and names of fields, by table, with what stands there, the most first; None of nothing."""
+    lines = [
+        (table, place, types)
+        for table, of_table in places.items()
+        for place, types in sorted(of_table.items(), key=lambda each: -sum(each[1].values()))
+    ]
+    told = (
+        (table, place, ", ".join(f"{count:,} {name}" for name, count in types.items()))
+        for table, place, types in lines
+    )
+    return _table(("table", "column and keys", "values"), (), told) if lines else None
 
 
 def _usage(usage: Usage) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from rich.table import Table
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.cli.progress import interruptible
 from discreet.cli.scan import folder_of, named_database, scanned, told
+from discreet.cli.scan_table import places_table
 from discreet.errors import ConfigurationError, ScanError
 from discreet.named_objects import named_object
 from discreet.private_files import make_private
@@ -143,7 +144,12 @@ def _print(report: ScrubReport) -> None:
         table.add_row(
             each.table, *(f"{number:,}" for number in numbers), decimal(each.bytes_before), decimal(each.bytes_after)
         )
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    if (places := places_table({each.table: each.places for each in report.tables})) is not None:
+        console.print()
+        console.print(places)
+        console.print()
     print(f"{report.threads:,} threads, {report.open_threads:,} of them in the middle of a turn.")
     if report.pruned:
         print(

@@ -39,6 +39,14 @@ LEAST_TEXT_SHARE = 0.9
 """Text is printable but for a line break here and there; bytes that happen to be UTF-8 are not."""
 
 
+CODECS = ("utf-8", "utf-16-le", "utf-16-be")
+USUAL = "\u0500"
+"""Before it are the letters, digits and signs of Europe; text in Chinese has some of these, too."""
+LEAST_USUAL_SHARE = 0.25
+LEAST_WIDE = 4
+"""Characters: with fewer, bytes that could be UTF-16 may be anything."""
+
+
 class Encoded(NamedTuple):
     """Text found in an encoding."""
 
@@ -84,14 +92,24 @@ def encoded_texts(view: View) -> Iterator[Encoded]:
 def _decoded(word: str) -> str | None:
     """Return the text that a word encodes; None if it encodes none."""
     raw = _bytes_of(word)
-    if raw is None:
-        return None
+    return None if raw is None else next((text for codec in CODECS if (text := text_of(raw, codec)) is not None), None)
+
+
+def text_of(raw: bytes, codec: str) -> str | None:
+    """Return the text that bytes are in an encoding, one of `CODECS`; None if they are none."""
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode(codec)
     except UnicodeDecodeError:
         return None
-    printable = sum(map(str.isprintable, text[:2000]))
-    return text if printable >= LEAST_TEXT_SHARE * min(len(text), 2000) else None
+    is_marked = text.startswith("\ufeff")
+    start = text[is_marked:2000]
+    printable = sum(map(str.isprintable, start))
+    if printable < LEAST_TEXT_SHARE * len(start):
+        return None
+    if codec == "utf-8" or (is_marked and start):
+        return text
+    # Any two bytes are a character of UTF-16, and most of these are Chinese.
+    return text if LEAST_WIDE <= len(start) <= sum(map(USUAL.__gt__, start)) / LEAST_USUAL_SHARE else None
 
 
 def _bytes_of(word: str) -> bytes | None:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from discreet.ports import TextRedactor
 from discreet.redaction.blocks import without_shared
+from discreet.redaction.id_forms import NEUTRAL, is_id, is_named_id
 from discreet.redaction.message_codec import Visit, rebuilt
 from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, issue
 
@@ -100,6 +101,11 @@ class _Walk:
             return issue(BYTES)
         if PAYLOAD.match(text):
             return issue(BYTES).join(self._redactor.redact(said) if said else "" for said in PAYLOAD.split(text))
+        if is_id(text, name):
+            return text
+        if is_named_id(text, name):
+            read = self._redactor.redact(NEUTRAL + text)
+            return read.removeprefix(NEUTRAL) if read.startswith(NEUTRAL) else issue(UNKNOWN)
         alone = self._redactor.redact(text)
         if not name or alone != text or not 0 < len(text) <= MAX_NAMED_CHARS or len(name) > MAX_NAMED_CHARS:
             return alone

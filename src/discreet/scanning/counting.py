@@ -7,7 +7,7 @@ from typing import Any
 from discreet.redaction.placeholder_key import keyed_digest
 from discreet.scanning.databases import Column, Row, Table
 from discreet.scanning.inspecting import Seen
-from discreet.scanning.report import MAX_ERRORS, ErrorLine, TableReport, TypeCount
+from discreet.scanning.report import MAX_ERRORS, MAX_PLACES, OTHER_PLACES, ErrorLine, TableReport, TypeCount
 
 DIGEST_CHARS = 12
 
@@ -15,6 +15,16 @@ DIGEST_CHARS = 12
 def digest_of(purpose: str, *parts: str) -> str:
     """Return what stands for an id or a key of a row in reports and logs: under the placeholder key, so that nobody can guess it."""
     return keyed_digest(purpose, {"key": parts}).hex()[:DIGEST_CHARS]
+
+
+def count_places(places: dict[str, dict[str, int]], column: Column, seen: Seen) -> None:
+    """Add where in a column values stand. Of very many places the rest is one."""
+    for (path, name), count in seen.places.items():
+        place = column.name + path
+        if place not in places and len(places) >= MAX_PLACES:
+            place = OTHER_PLACES
+        of_place = places.setdefault(place, {})
+        of_place[name] = of_place.get(name, 0) + count
 
 
 class TableCounts:
@@ -74,6 +84,8 @@ class TableCounts:
             counted.threads += self._thread is not None and name not in self._in_thread
             self._in_row.add(name)
             self._in_thread.add(name)
+        if not self.is_key(column):
+            count_places(report.places, column, seen)
         for reason in seen.errors:
             report.unreadable += 1
             if len(self._errors) < MAX_ERRORS:

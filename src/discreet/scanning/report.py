@@ -16,6 +16,11 @@ MAX_ERRORS: Final = 200
 """That are told one by one."""
 
 
+MAX_PLACES: Final = 500
+"""Of a table that are told one by one."""
+OTHER_PLACES: Final = "…"
+
+
 class Part(BaseModel):
     """Base of the parts of a report."""
 
@@ -45,6 +50,9 @@ class TableReport(Part):
     """On disk, with indexes."""
     read_bytes: int = 0
     types: dict[str, TypeCount] = Field(default_factory=dict)
+    places: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """Values by column and names of fields, such as `value.user.mail`, and by type. `[]` are the items of a list, `{}` the keys of a
+    dict. A name that holds a value is its type (`<EMAIL>`), one that may be an id or somebody's name is `*`."""
     kinds: dict[str, int] = Field(default_factory=dict)
     """Messages and other things that are stored, see `discreet.scanning.messages`."""
     in_ids: dict[str, int] = Field(default_factory=dict)

@@ -175,11 +175,12 @@ def look_at(inspector: Inspector, table: Table, row: Row, column: Column, value:
     kind = kind if isinstance(kind, str) else None
     if column.name == "content" and kind is None and profile.typed:  # a file of pickles
         kind = "pickle"
-    name = str(channel) if channel and column.name in profile.typed else None
+    channel = name = str(channel) if channel and column.name in profile.typed else None
     if profile is OTHER and column.form != "json":
         name = column.name
     is_checkpoint = profile.label == CHECKPOINTS and column.name == "checkpoint"
-    seen = inspector.look(value, name=name, kind=kind, without=ENGINE_FIELDS if is_checkpoint else frozenset())
+    without = ENGINE_FIELDS if is_checkpoint else frozenset()
+    seen = inspector.look(value, name=name, kind=kind, channel=channel, without=without)
     if name in CHANNELS:
         seen.kinds[CHANNELS[name]] += 1
     return seen

@@ -6,11 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from discreet.checkpoint.message_ids import ENGINE_ID, MADE_ID
+from discreet.checkpoint.message_ids import ENGINE_ID
 from discreet.redaction.blocks import joined_safely
 from discreet.redaction.clean_texts import digest_of
 from discreet.redaction.engine import Redactor
 from discreet.redaction.findings import Finding, merge
+from discreet.redaction.id_forms import NEUTRAL, is_id, is_named_id
 from discreet.redaction.placeholders import BYTES, written
 from discreet.redaction.threads import ThreadRedactor
 from discreet.redaction.walker import DATA_URL, MAX_NAMED_CHARS, MEDIA_NAMES, PAYLOAD
@@ -28,41 +29,6 @@ SHORT_CHARS: Final = 64
 """Texts up to here are remembered as they are, which is no more than a digest takes."""
 LEAST_NUMBER: Final = 10**6
 """No smaller number has enough digits to be a person's."""
-
-ID_NAMES: Final = frozenset(
-    [
-        "id",
-        "ids",
-        "tool_call_id",
-        "call_id",
-        "run_id",
-        "thread_id",
-        "checkpoint_id",
-        "parent_checkpoint_id",
-        "message_id",
-        "response_id",
-        "request_id",
-        "assistant_id",
-        "graph_id",
-        "task_id",
-        "item_id",
-        "trace_id",
-        "span_id",
-        "system_fingerprint",
-        "previous_response_id",
-        "langgraph_checkpoint_ns",
-        "checkpoint_ns",
-        "langgraph_request_id",
-        "cron_id",
-        "parent_ids",
-        "checkpoint_map",
-    ]
-)
-"""Where engines and providers put ids of their own making, which a redactor may take for secrets."""
-
-HASH_NAMES: Final = frozenset({"hash", "md5", "sha1", "sha256", "checksum", "digest", "etag", "fingerprint"})
-"""Where hashes are, such as mem0 keeps of each memory."""
-_HASH: Final = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})", re.IGNORECASE)
 
 _TELLING: Final = re.compile(
     r"phone|tele?(?:fon)?(?:_|$|n)|mobile|cell|fax|whatsapp|contact|card|iban|account|ssn|social|passport|tax|national|inn$|snils|cccd|cmnd"
@@ -100,7 +66,7 @@ class Texts:
 
     def find(self, text: str, name: str | None = None) -> Found:
         """Return what `text` holds that stands under `name`."""
-        if len(text) < LEAST_CHARS or is_id(text, name):
+        if len(text) < LEAST_CHARS or _ENGINE_MADE.fullmatch(text) or is_id(text, name):
             return NOTHING
         named = name if name is not None and _tells(text, name) else ""
         key = (named, text) if len(text) <= SHORT_CHARS else digest_of(named, text)
@@ -149,13 +115,19 @@ class Texts:
     def _findings(self, text: str, name: str | None) -> list[Finding]:
         if len(text) > WINDOW:
             return self._in_windows(text)
+        if is_named_id(text, name):
+            return self._behind(NEUTRAL, text)
         findings = self._redactor.findings(text)
         if findings or not name or not 0 < len(text) <= MAX_NAMED_CHARS or len(name) > MAX_NAMED_CHARS:
             return findings
-        before = len(name) + 2
-        named = self._redactor.findings(f"{name}: {text}")
+        return self._behind(f"{name}: ", text)
+
+    def _behind(self, said: str, text: str) -> list[Finding]:
+        """Find what is in a text that stands behind another, which tells what it is."""
+        before = len(said)
+        found = self._redactor.findings(said + text)
         return [
-            Finding(each.type, max(0, each.start - before), each.end - before) for each in named if each.end > before
+            Finding(each.type, max(0, each.start - before), each.end - before) for each in found if each.end > before
         ]
 
     def _in_windows(self, text: str) -> list[Finding]:
@@ -169,16 +141,6 @@ class Texts:
 def _tells(text: str, name: str) -> bool:
     """Return whether what a text holds may depend on the name that it stands under."""
     return (len(text) <= MAX_NAMED_CHARS and len(name) <= MAX_NAMED_CHARS) or name in MEDIA_NAMES
-
-
-def is_id(text: str, name: str | None) -> bool:
-    """Return whether `text` is an id or a hash that an engine or a provider has made, where such are."""
-    if _ENGINE_MADE.fullmatch(text):
-        return True
-    called = "" if name is None else name.rpartition(".")[2]
-    if called in HASH_NAMES:
-        return bool(_HASH.fullmatch(text))
-    return called in ID_NAMES and MADE_ID.fullmatch(text) is not None
 
 
 def is_persons(number: str, name: str | None, types: Collection[str]) -> bool:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from string import ascii_lowercase, ascii_uppercase, digits
 
+from discreet.redaction.id_forms import FORMED_ID, is_told_secret
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.runs import long_runs
@@ -33,7 +34,8 @@ class EntropyRecogniser:
     """Finds runs that mix capitals, small letters and digits as chance does and names don't.
 
     Digests, UUIDs and trace ids (hexadecimal only) are left to the recognisers that look at the words before them, and
-    so is what stands in a URL, in a data URL or after the name of a digest.
+    so is what stands in a URL, in a data URL or after the name of a digest. So are ids of known forms, such as ULIDs, unless a word
+    for a key or a password is near.
     """
 
     type = "SECRET"
@@ -66,7 +68,11 @@ class EntropyRecogniser:
             if last - first < LEAST_CHARS:
                 continue
             for match in self.RUN.finditer(text, first, last):
-                if self.is_random(match[0]) and not self.is_public(text, match.start()):
+                if (
+                    self.is_random(match[0])
+                    and not self.is_public(text, match.start())
+                    and (not FORMED_ID.fullmatch(match[0]) or is_told_secret(view, *match.span()))
+                ):
                     yield match.span()
 
     def is_public(self, text: str, start: int) -> bool:

@@ -18,6 +18,8 @@ class TableChanges(Part):
     """That were read."""
     changed: int = 0
     """Rows that were rewritten."""
+    places: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """What is in the values that were rewritten, as `places` of a scan have it; `removed`: of what goes with no value in it."""
     deleted: int = 0
     """Rows that nothing needs any more: writes of steps that are over, and what --prune takes."""
     bytes_before: int = 0

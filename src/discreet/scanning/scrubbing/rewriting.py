@@ -8,8 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-import filetype
-
 from discreet.checkpoint.channels import NO_WRITES, START, is_engine_data, is_trigger
 from discreet.checkpoint.filter import REDACTED, STRUCTURED
 from discreet.checkpoint.message_ids import safe_id
@@ -17,7 +15,7 @@ from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.errors import ScanError
 from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, written
 from discreet.redaction.threads import ThreadRedactor
-from discreet.scanning.inspecting import ENGINE_FIELDS, READABLE, SECRET_CLASSES, UNSEARCHED, typed_pair
+from discreet.scanning.inspecting import ENGINE_FIELDS, MAX_WITHIN, SECRET_CLASSES, UNSEARCHED, typed_pair
 from discreet.scanning.messages import TOOL, as_message
 from discreet.scanning.scrubbing.conversations import TextOf, is_conversation, what_stays, without_content
 from discreet.scanning.scrubbing.heads import engine_value
@@ -27,13 +25,19 @@ from discreet.scanning.values import (
     Foreign,
     Opaque,
     Pickled,
+    Room,
+    Stream,
     array_with,
+    bytes_of_list,
     decode,
     decode_typed,
     encode,
+    fitted,
     is_array,
 )
+from discreet.scanning.values.media import is_file, is_media, said_in, without
 from discreet.scanning.values.pickles import Literal, LiteralBytes, LiteralNumber, rewrite_pickle
+from discreet.scanning.values.readable import runs
 
 _CONVERSATIONS: Final = CheckpointPolicy().messages
 _INPUT_DEPTH: Final = 2
@@ -86,6 +90,12 @@ class Place:
     """Whether the thread is at rest at it, so that what was said last is an answer."""
     thread: ThreadRedactor | None = None
     """Makes the placeholders of the thread."""
+    of_message: bool = False
+    """Whether it is within a message, of which no media stay."""
+    within: int = 0
+    """In how many values in bytes it is."""
+    room: Room = field(default_factory=Room)
+    """How much may still be opened of the value."""
 
 
 @dataclass
@@ -107,13 +117,20 @@ class Rewriter:
         """
         if self._is_dropped(place):  # whatever it is
             raise Drop
-        decoded = decode_typed(kind, data) if kind and isinstance(data, bytes) else decode(data)
-        if decoded.form in ("sealed", "null"):
-            return data
-        if decoded.form == "pickle":
-            return self._pickle(decoded.value, place)
-        if decoded.form == "bytes":
-            return self._opaque(data if isinstance(data, bytes) else data.encode())
+        if place.within > MAX_WITHIN:
+            raise ScanError("nested too deep")
+        decoded = self._decoded(kind, data, place)
+        match decoded.form:
+            case "sealed" | "null":
+                return data
+            case "pickle":
+                return self._pickle(decoded.value, place)
+            case "stream":
+                return self._stream(decoded.value, data, place)
+            case "media":
+                return self._media(decoded.value.data, place)
+            case "bytes":
+                return self._opaque(decoded.value.data)
         value = self.value(decoded.value, place)
         if _same(value, decoded.value):
             return data
@@ -129,7 +146,7 @@ class Rewriter:
         Raises:
             ScanError: It can't be taken apart, so it stays.
         """
-        decoded = decode_typed(kind, data) if kind and isinstance(data, bytes) else decode(data)
+        decoded = self._decoded(kind, data, place)
         whole = decoded.value
         if not isinstance(whole, dict):
             raise ScanError("no checkpoint")
@@ -148,7 +165,7 @@ class Rewriter:
         Raises:
             ScanError: It can't be taken apart, so it stays.
         """
-        decoded = decode(data)
+        decoded = self._decoded(None, data, place)
         whole = decoded.value
         if not isinstance(whole, dict):
             raise ScanError("no metadata")
@@ -163,8 +180,13 @@ class Rewriter:
         return data if _same(made, whole) else self._written(decoded, made, data)
 
     @staticmethod
+    def _decoded(kind: str | None, data: bytes | str, place: Place) -> Decoded:
+        is_told = kind and isinstance(data, bytes)
+        return decode_typed(kind, data, room=place.room) if is_told else decode(data, room=place.room)  # type: ignore[arg-type]  # as it was asked
+
+    @staticmethod
     def _written(decoded: Decoded, value: Any, data: bytes | str) -> bytes | str:
-        written_anew = encode(Decoded(decoded.form, value), ascii_only=data.isascii())
+        written_anew = encode(replace(decoded, value=value), ascii_only=data.isascii())
         return written_anew.decode("utf-8", "surrogatepass") if isinstance(data, str) else written_anew
 
     def value(self, value: Any, place: Place) -> Any:
@@ -216,7 +238,11 @@ class Rewriter:
         if isinstance(value, str):
             return self.texts.redact(value, name, thread=place.thread)
         if is_array(value):
-            return array_with(value, lambda text: self.texts.redact(text, name))
+            return array_with(
+                value,
+                lambda text: self.texts.redact(text, name),
+                lambda data: fitted(self._bytes(data, name, place), len(data)),
+            )
         if isinstance(value, (bytes, Opaque)):
             return self._nested(value, name, place)
         text = None if value is None or isinstance(value, bool) else number_text(value)
@@ -238,7 +264,9 @@ class Rewriter:
             return [self._fields(each, place, depth + 1) for each in kept]
         pair = typed_pair(value)
         if pair is not None:
-            return [value[0], self._typed(pair, place)]
+            return [value[0], self._bytes(pair[1], name, place, kind=pair[0])]
+        if (data := bytes_of_list(value)) is not None:
+            return list(self._bytes(data, name, place))
         return [self._visit(item, name, place, depth + 1) for item in value]
 
     def _text_of(self, place: Place) -> TextOf:
@@ -265,6 +293,7 @@ class Rewriter:
         message = as_message(value)
         if message is None:  # a removal
             return value
+        place = replace(place, of_message=True)
         fields = self._mapping(message.fields, place, depth + 1, None)
         if isinstance(content := fields.get("content"), list):
             fields["content"] = [_readable(block) for block in content]
@@ -306,41 +335,59 @@ class Rewriter:
 
     def _nested(self, value: bytes | Opaque, name: str | None, place: Place) -> Any:
         data = value if isinstance(value, bytes) else value.data
-        if data and filetype.guess(data[:512]) is not None:
-            return written(BYTES).encode() if isinstance(value, bytes) else Opaque(written(BYTES).encode(), value.code)
+        made = self._bytes(data, name, replace(place, channel=name, of_saver=False))
+        return made if isinstance(value, bytes) else Opaque(made, value.code)
+
+    def _bytes(self, data: bytes, name: str | None, place: Place, *, kind: str | None = None) -> bytes:
+        """Return bytes within a value rewritten: of a kind that they show themselves, unless one is told."""
         try:
-            made = self.rewrite(None, data, replace(place, channel=name, of_saver=False))
+            made = self.rewrite(kind, data, replace(place, within=place.within + 1))
         except ScanError:
             made = self._opaque(data)
         assert isinstance(made, bytes), "of bytes"
-        return made if isinstance(value, bytes) else Opaque(made, value.code)
-
-    def _typed(self, pair: tuple[str, bytes], place: Place) -> bytes:
-        try:
-            made = self.rewrite(*pair, place)
-        except ScanError:
-            made = self._opaque(pair[1])
-        assert isinstance(made, bytes), "of bytes"
         return made
+
+    def _stream(self, stream: Stream, data: bytes | str, place: Place) -> bytes | str:
+        """Return what is compressed, with other content if that is rewritten."""
+        inner = self._bytes(stream.inner, place.channel, place)
+        return data if inner == stream.inner and not self._holds(stream.head) else stream.packed(inner)
+
+    def _media(self, data: bytes, place: Place) -> bytes:
+        """Return a picture or a recording in which nothing can be read that must not stay, and of a file nothing.
+
+        Of a PNG other chunks may stay without those that hold something.
+        """
+        if not is_file(data) and not place.of_message:
+            if not any(map(self._holds, said_in(data, place.room))):
+                return data
+            if (made := without(data, self._holds, place.room)) is not None:
+                return made
+        return written(BYTES).encode()
 
     def _opaque(self, data: bytes) -> bytes:
         """Return bytes that nobody can take apart, unless there is something in them that must not stay."""
-        runs = READABLE.findall(data.decode("utf-8", "replace"))
-        return written(BYTES).encode() if any(self.texts.find(run) != ((), 0) for run in runs) else data
+        return written(BYTES).encode() if is_media(data) or self._holds(data) else data
+
+    def _holds(self, data: bytes) -> bool:
+        """Return whether something in bytes can be read that must not stay."""
+        return any(self.texts.find(run.text) != ((), 0) for run in runs(data))
 
     def _pickle(self, pickled: Pickled, place: Place) -> bytes:
         """Return a pickle with placeholders in its texts. What it is made of stays: its classes may need all of it."""
         texts: dict[int, str] = {}
         contents: dict[int, bytes] = {}
         numbers: set[int] = set()
-        for value, name in _literals(pickled.value, place.channel):
-            if isinstance(value, LiteralBytes):
+        for value, name, is_array in _literals(pickled.value, place.channel):
+            if isinstance(value, list):
+                data = bytes(value)
+                numbers |= {each.at for each in value} if self._bytes(data, name, place) != data else set()
+            elif isinstance(value, LiteralBytes):
                 made = self._nested(bytes(value), name, place)
                 if made != value:
+                    made = fitted(made, len(value)) if is_array else made
                     into: dict[int, Any] = texts if value.in_text else contents
                     into[value.at] = made.decode("latin-1") if value.in_text else made
-                continue
-            if isinstance(value, LiteralNumber):
+            elif isinstance(value, LiteralNumber):
                 if (text := number_text(int(value))) and is_persons(text, name, self.texts.find(text, name).types):
                     numbers.add(value.at)
             elif (text := self.texts.redact(str(value), name, thread=place.thread)) != str(value):
@@ -360,21 +407,28 @@ def _readable(block: Any) -> Any:
     return block
 
 
-def _literals(value: Any, name: str | None) -> Iterator[tuple[Any, str | None]]:
-    """Yield the texts, numbers and bytes of a pickle, each with the name that it stands under."""
+def _literals(value: Any, name: str | None) -> Iterator[tuple[Any, str | None, bool]]:
+    """Yield the texts, numbers and bytes of a pickle, and lists of numbers that are bytes, with the name that each stands under.
+
+    The last says whether it is of a NumPy array, which has to stay as long as it is.
+    """
     done: set[int] = set()
-    stack: list[tuple[Any, str | None]] = [(value, name)]
+    stack: list[tuple[Any, str | None, bool]] = [(value, name, False)]
     while stack:
-        value, name = stack.pop()
+        value, name, is_array = stack.pop()
         if isinstance(value, (Literal, LiteralNumber, LiteralBytes)):
-            yield value, name
+            yield value, name, is_array
         elif isinstance(value, (dict, list, Foreign)) and id(value) not in done:
             done.add(id(value))
-            if isinstance(value, dict):
-                stack += [(key, None) for key in value]
-                stack += [(item, str(key) if isinstance(key, str) else name) for key, item in value.items()]
+            if isinstance(value, list):
+                if bytes_of_list(value) is not None and all(isinstance(each, LiteralNumber) for each in value):
+                    yield value, name, is_array
+                stack += [(item, name, is_array) for item in value]
+            elif isinstance(value, dict):
+                stack += [(key, None, is_array) for key in value]
+                stack += [(item, str(key) if isinstance(key, str) else name, is_array) for key, item in value.items()]
             else:
-                stack += [(item, name) for item in (value if isinstance(value, list) else [value.arg])]
+                stack.append((value.arg, name, is_array or value.name.startswith("numpy.")))
 
 
 def _same(left: Any, right: Any) -> bool:

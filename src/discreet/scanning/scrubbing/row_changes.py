@@ -7,9 +7,13 @@ from typing import Final
 
 from discreet.checkpoint.channels import NO_WRITES
 from discreet.errors import ScanError
-from discreet.redaction.placeholders import untagged
+from discreet.redaction.placeholders import BYTES, untagged
+from discreet.scanning.counting import count_places
 from discreet.scanning.databases import Column, Row, Table
+from discreet.scanning.inspecting import Inspector
+from discreet.scanning.messages import MEDIA
 from discreet.scanning.profiles import CHECKPOINTS, WRITES
+from discreet.scanning.scanner import look_at
 from discreet.scanning.scrubbing.report import TableChanges
 from discreet.scanning.scrubbing.rewriting import Drop, Place, Rewriter
 
@@ -18,6 +22,9 @@ Changes = dict[str, tuple[str | bytes | None, str | bytes | None]]
 
 EMPTY_TYPE: Final = "empty"
 """What LangGraph calls a channel without a value."""
+
+REMOVED: Final = "removed"
+"""What is counted where no value stands in what goes."""
 
 _STATES_OF_SERVERS: Final = frozenset({"values", "kwargs", "input", "output", "result"})
 """Columns of a server's tables that have states of threads, or what becomes one."""
@@ -47,6 +54,21 @@ def changes_of(rewriter: Rewriter, table: Table, row: Row, place: Place, counts:
         if made != value:
             changes[column.name] = (value, made)
     return changes
+
+
+def count_changed(
+    inspector: Inspector, table: Table, row: Row, changes: Changes, counts: TableChanges
+) -> None:
+    """Count what is in the values of a row that change, by the names that they stand under."""
+    for column in table.columns:
+        before, _ = changes.get(column.name, (None, None))
+        if before is None or column.name in table.profile.engine:
+            continue
+        seen = look_at(inspector, table, row, column, before)
+        if not seen.places:
+            what = BYTES if seen.kinds[MEDIA] else REMOVED
+            seen.found([what], seen.root)
+        count_places(counts.places, column, seen)
 
 
 def smaller(row: Row, changes: Changes) -> list[tuple[Row, Changes]]:

@@ -16,6 +16,7 @@ from discreet.redaction.threads import ThreadRedactor
 from discreet.scanning.databases import Column, Row, Table
 from discreet.scanning.databases.postgres import PostgresDatabase
 from discreet.scanning.databases.sqlite import SqliteDatabase
+from discreet.scanning.inspecting import Inspector
 from discreet.scanning.profiles import BLOBS, CHECKPOINTS, OURS, WRITES
 from discreet.scanning.progress import ProgressFile
 from discreet.scanning.scanner import Told
@@ -25,7 +26,7 @@ from discreet.scanning.scrubbing.heads import Heads, find_heads
 from discreet.scanning.scrubbing.pruning import prune_thread
 from discreet.scanning.scrubbing.report import ScrubReport, TableChanges
 from discreet.scanning.scrubbing.rewriting import Place, Rewriter
-from discreet.scanning.scrubbing.row_changes import EMPTY_TYPE, Changes, changes_of
+from discreet.scanning.scrubbing.row_changes import EMPTY_TYPE, Changes, changes_of, count_changed
 from discreet.scanning.scrubbing.saver_tables import OF_SAVERS, SaverTables, place_of_thread, savers_of, threads_of
 from discreet.scanning.texts import Texts
 from discreet.scanning.values import decode_typed
@@ -67,7 +68,9 @@ class Scrubber:
         self._dry_run = dry_run
         self._writer = BatchWriter(database, log)
         self._told = told or (lambda *_: None)
-        self._rewriter = Rewriter(Texts(redactor), options.policy, redactor.redact)
+        texts = Texts(redactor)
+        self._rewriter = Rewriter(texts, options.policy, redactor.redact)
+        self._inspector = Inspector(texts)
         self._counts: dict[str, TableChanges] = {}
         self._chosen: list[Table] = []
         self._threads = self._open = self._total = self._pruned = self._unpruned = 0
@@ -195,7 +198,8 @@ class Scrubber:
             elif changed := changes_of(self._rewriter, table, row, at, counts):
                 changes.append((row, changed))
         self._told(table.label, sum(each.rows for each in self._counts.values()), self._total)
-        for _, changed in changes:
+        for row, changed in changes:
+            count_changed(self._inspector, table, row, changed, counts)
             counts.bytes_before += sum(_size(before) for before, _ in changed.values())
             counts.bytes_after += sum(_size(made) for _, made in changed.values())
         counts.bytes_before += sum(_size(value) for row in gone for value in row.values.values())

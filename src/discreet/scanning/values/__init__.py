@@ -1,9 +1,10 @@
 """Read what a serializer has written without making any object of it, and write it again with other texts."""
 
-from discreet.scanning.values.arrays import array_with, is_array, texts_of_array
+from discreet.scanning.values.arrays import array_with, bytes_of_array, bytes_of_list, fitted, is_array, texts_of_array
 from discreet.scanning.values.decoding import MAX_VALUE_BYTES, Decoded, decode, decode_typed, encode
 from discreet.scanning.values.foreign import Foreign, Opaque, Sealed
 from discreet.scanning.values.pickles import Pickled
+from discreet.scanning.values.streams import Room, Stream
 
 __all__ = [
     "MAX_VALUE_BYTES",
@@ -12,10 +13,15 @@ __all__ = [
     "Opaque",
     "Pickled",
     "Sealed",
+    "Room",
+    "Stream",
     "array_with",
+    "bytes_of_array",
+    "bytes_of_list",
     "decode",
     "decode_typed",
     "encode",
+    "fitted",
     "is_array",
     "texts_of_array",
 ]

@@ -1,4 +1,4 @@
-"""Read the texts of a NumPy array as LangGraph's msgpack has it, and write it again with others of the same width."""
+"""Read a NumPy array as LangGraph's msgpack has it: its texts, or its bytes, and write it again with others of the same width."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from discreet.errors import ScanError
 from discreet.scanning.values.foreign import Opaque
 from discreet.scanning.values.msgpack import NUMPY, pack, unpack
 
+_LEAST_ITEMS: Final = 6
+"""No shorter value is in bytes: an address such as a@b.de."""
 _PARTS: Final = 4
 """Of the payload: type, shape, order, bytes."""
 
@@ -22,36 +24,57 @@ def is_array(value: Any) -> bool:
 
 def texts_of_array(value: Opaque) -> list[str]:
     """Return the texts of an array; none of one of numbers, or of one that can't be read."""
-    found = _array(value)
-    return [] if found is None else [_text(item) for item in found[1]]
+    parts, items = _array(value)
+    return [] if items is None else [_text(item) for item in items]
 
 
-def array_with(value: Opaque, redact: Callable[[str], str]) -> Opaque:
-    """Return an array with each text replaced. What is wider than its items is cut off."""
-    found = _array(value)
-    if found is None:
-        return value
-    parts, items = found
+def bytes_of_array(value: Opaque) -> bytes:
+    """Return the bytes of an array of anything but texts; of one that can't be read those that it is stored as."""
+    parts, items = _array(value)
+    return b"" if items is not None else value.data if parts is None else parts[3]
+
+
+def array_with(value: Opaque, redact: Callable[[str], str], blank: Callable[[bytes], bytes] = bytes) -> Opaque:
+    """Return an array with each text replaced, or with other bytes, as many. What is wider than its items is cut off."""
+    parts, items = _array(value)
+    if parts is None:
+        return Opaque(blank(value.data), NUMPY)
+    if items is None:
+        other = blank(parts[3])
+        return value if other == parts[3] else Opaque(pack([*parts[:3], other]), NUMPY)
     made = items.copy()
     for at, item in enumerate(items):
         text = _text(item)
-        if (other := redact(text)) != text:
-            made[at] = other if items.dtype.kind == "U" else other.encode()
+        if (new := redact(text)) != text:
+            made[at] = new if items.dtype.kind == "U" else new.encode()
     if (made == items).all():
         return value
     return Opaque(pack([*parts[:3], made.tobytes()]), NUMPY)
 
 
-def _array(value: Opaque) -> tuple[list[Any], np.ndarray[Any, Any]] | None:
+def bytes_of_list(value: Any) -> bytes | None:
+    """Return the bytes that a list of small numbers is, if these are letters rather than numbers; else None."""
+    if len(value) < _LEAST_ITEMS or not all(isinstance(item, int) and 0 <= item < 256 for item in value):
+        return None
+    data = bytes(value)
+    return data if sum(map(str.isalpha, data.decode("latin-1"))) * 2 >= len(data) else None
+
+
+def fitted(data: bytes, size: int) -> bytes:
+    """Return bytes cut off, or filled up with zeros, to a size that something else tells of."""
+    return data[:size].ljust(size, b"\0")
+
+
+def _array(value: Opaque) -> tuple[list[Any] | None, np.ndarray[Any, Any] | None]:
     """Return the parts of an array, and its items if they are texts."""
     try:
         parts = unpack(value.data)
         if not isinstance(parts, list) or len(parts) != _PARTS or not isinstance(parts[3], bytes):
-            return None
+            return None, None
         dtype = np.dtype(parts[0])
-        return (parts, np.frombuffer(parts[3], dtype)) if dtype.kind in "US" else None
+        return parts, np.frombuffer(parts[3], dtype) if dtype.kind in "US" else None
     except (ScanError, ValueError, TypeError):
-        return None
+        return None, None
 
 
 def _text(item: Any) -> str:

@@ -1,4 +1,7 @@
-"""Tell what stored bytes or text are, and decode them: msgpack, JSON, a pickle, plain text, or what is encrypted."""
+"""Tell what stored bytes or text are, and decode them: msgpack, JSON, a pickle, text, what is compressed, media, or what is encrypted.
+
+A guess counts only if all bytes are what it says.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,18 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final, Literal
 
 from discreet.errors import ScanError
+from discreet.redaction.decode import CODECS, text_of
 from discreet.scanning.values.foreign import Opaque, Sealed
+from discreet.scanning.values.media import is_media
 from discreet.scanning.values.msgpack import Look, pack, unpack
-from discreet.scanning.values.pickles import Pickled, read_pickle
+from discreet.scanning.values.pickles import Pickled, is_pickle, read_pickle
+from discreet.scanning.values.streams import Room, Stream, opened
 
 MAX_VALUE_BYTES: Final = 32 * 1024 * 1024
 """Of one stored value. Decoded it may take eight times as much."""
@@ -25,10 +32,11 @@ EXACT: Final = "\ue000"
 """Before a number of JSON that is kept as it was written: a character that Unicode leaves to private use."""
 _EXACTS: Final = re.compile(rf'"(?:{EXACT}|\\ue000)(-?[0-9][0-9.eE+-]*)"')
 
-Form = Literal["msgpack", "json", "pickle", "text", "bytes", "sealed", "null"]
+Form = Literal["msgpack", "json", "pickle", "text", "stream", "media", "bytes", "sealed", "null"]
 
-_PICKLE_PROTOCOLS: Final = range(2, 6)
-_CONTAINERS: Final = (b"{", b"[")
+_UTF_8: Final = CODECS[0]
+_CONTROLS: Final = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+"""What no text has that somebody wrote, but UTF-16 and numbers have where they are read as text."""
 
 
 @dataclass(slots=True)
@@ -37,11 +45,13 @@ class Decoded:
 
     form: Form
     value: Any
-    """Plain data, with `Foreign`, `Opaque` and `Sealed` in it; of a pickle a `Pickled`."""
+    """Plain data, with `Foreign`, `Opaque` and `Sealed` in it; of a pickle a `Pickled`, of what is compressed a `Stream`."""
+    codec: str = _UTF_8
+    """Of text and JSON."""
 
 
-def decode_typed(kind: str | None, data: bytes, *, look: Look | None = None) -> Decoded:
-    """Decode bytes that a LangGraph serializer has written as `kind`; for `look` see `unpack`.
+def decode_typed(kind: str | None, data: bytes, *, look: Look | None = None, room: Room | None = None) -> Decoded:
+    """Decode bytes that a LangGraph serializer has written as `kind`; for `look` see `unpack`, for `room` `decode`.
 
     Raises:
         ScanError: They are something else. The message says what is wrong, and nothing of them.
@@ -57,45 +67,53 @@ def decode_typed(kind: str | None, data: bytes, *, look: Look | None = None) -> 
     if kind in _READERS:
         form, read = _READERS[kind]
         return Decoded(form, read(data))
-    return _of_bytes(data) if kind in ("bytes", "bytearray") else decode(data)
+    return decode(data, room=room)
 
 
-def decode(data: bytes | str) -> Decoded:
-    """Decode what nobody has said the kind of.
+def decode(data: bytes | str, *, room: Room | None = None) -> Decoded:
+    """Decode what nobody has said the kind of. `room` says how much may still be opened of the value that it is a part of.
 
     Raises:
-        ScanError: It begins like something that it is not. The message says what is wrong, and nothing of it.
+        ScanError: It is nested too deep, or too large. The message says which, and nothing of it.
     """
     _check_size(data, MAX_VALUE_BYTES)
     if isinstance(data, str):
-        if data.lstrip()[:1] in ("{", "["):
-            try:
-                return Decoded("json", _json(data))
-            except ScanError as error:
-                if "deep" in str(error):
-                    raise
-        return Decoded("text", data)
-    if data[:1] == b"\x80" and data[1:2] and data[1] in _PICKLE_PROTOCOLS:
-        return Decoded("pickle", read_pickle(data))
-    return _of_bytes(data)
+        return _of_text(data)
+    text = _utf_8(data)
+    if text is not None and not _CONTROLS.search(text):
+        return _of_text(text)
+    if is_pickle(data):
+        with suppress(ScanError):
+            return Decoded("pickle", read_pickle(data))
+    if (stream := opened(data, room or Room())) is not None:
+        return Decoded("stream", stream)
+    if is_media(data):
+        return Decoded("media", Opaque(data))
+    with suppress(ScanError):
+        if isinstance(value := unpack(data), (list, dict)):
+            return Decoded("msgpack", value)
+    for codec in CODECS[1:]:
+        wide = text_of(data, codec)
+        if wide is not None and not _CONTROLS.search(wide):
+            return _of_text(wide, codec)
+    return Decoded("bytes", Opaque(data)) if text is None or "\0" in text else _of_text(text)
 
 
-def _of_bytes(data: bytes) -> Decoded:
-    if data.lstrip()[:1] in _CONTAINERS:
+def _utf_8(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _of_text(text: str, codec: str = _UTF_8) -> Decoded:
+    if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
         try:
-            return Decoded("json", _json(data))
+            return Decoded("json", _json(text), codec)
         except ScanError as error:
             if "deep" in str(error):
                 raise
-    try:
-        return Decoded("text", data.decode())
-    except UnicodeDecodeError:
-        pass
-    try:
-        value = unpack(data)
-    except ScanError:
-        return Decoded("bytes", Opaque(data))
-    return Decoded("msgpack", value) if isinstance(value, (list, dict)) else Decoded("bytes", Opaque(data))
+    return Decoded("text", text, codec)
 
 
 def encode(decoded: Decoded, *, ascii_only: bool = False) -> bytes:
@@ -108,11 +126,10 @@ def encode(decoded: Decoded, *, ascii_only: bool = False) -> bytes:
         case "msgpack":
             return pack(decoded.value)
         case "json":
-            return _EXACTS.sub(r"\1", json.dumps(decoded.value, ensure_ascii=ascii_only)).encode(
-                "utf-8", "surrogatepass"
-            )
+            written = _EXACTS.sub(r"\1", json.dumps(decoded.value, ensure_ascii=ascii_only))
+            return written.encode(decoded.codec, "surrogatepass")
         case "text":
-            return str(decoded.value).encode("utf-8", "surrogatepass")
+            return str(decoded.value).encode(decoded.codec, "surrogatepass")
         case "bytes":
             return bytes(decoded.value.data)
         case _:
@@ -158,4 +175,4 @@ _READERS: Final[Mapping[str, tuple[Form, Callable[[bytes], Any]]]] = {
     "pickle": ("pickle", read_pickle),
 }
 
-__all__ = ["MAX_VALUE_BYTES", "Decoded", "Form", "Pickled", "decode", "decode_typed", "encode"]
+__all__ = ["MAX_VALUE_BYTES", "Decoded", "Form", "Pickled", "Stream", "decode", "decode_typed", "encode"]

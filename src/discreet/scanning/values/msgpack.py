@@ -6,6 +6,7 @@ reader imports the module and calls the class. This one does neither.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -34,12 +35,17 @@ _HEAD: Final = 40
 
 Look = Callable[[bytes], Any]
 
+_MARK_READ: Final = secrets.token_bytes(16)
+_MARK: Final = ormsgpack.packb(_MARK_READ)
+_PAIR: Final = b"\x92"
+"""Begins an array of two values."""
+
 _NAMED: Final = 3
 """Least length of the payload of an object: module, class, argument."""
 
 
 def unpack(data: bytes, *, depth: int = 0, look: Look | None = None) -> Any:
-    """Return the value of `data`: plain data, with `Foreign` and `Opaque` in it.
+    """Return the value that all of `data` is: plain data, with `Foreign` and `Opaque` in it.
 
     `look` is given each message as it is stored, and what it returns stands for it.
 
@@ -49,7 +55,13 @@ def unpack(data: bytes, *, depth: int = 0, look: Look | None = None) -> Any:
     if depth > MAX_NESTED:
         raise ScanError("nested too deep")
     try:
-        return ormsgpack.unpackb(data, option=_READ, ext_hook=lambda code, inner: _part(code, inner, depth + 1, look))
+        # Its reader stops behind a value, so there has to be another one: a mark that nobody can write down beforehand.
+        value, *behind = ormsgpack.unpackb(
+            _PAIR + data + _MARK, option=_READ, ext_hook=lambda code, inner: _part(code, inner, depth + 1, look)
+        )
+        if behind != [_MARK_READ]:
+            raise ValueError("more than one value")
+        return value
     except (ValueError, TypeError, RecursionError) as error:  # ormsgpack.MsgpackDecodeError is a ValueError
         told = str(error).lower()
         raise ScanError(

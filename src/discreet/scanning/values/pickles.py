@@ -18,6 +18,7 @@ from discreet.scanning.values.foreign import Foreign
 MAX_OPCODES: Final = 20_000_000
 """Of one pickle. Reading one takes about a microsecond."""
 
+_PROTOCOLS: Final = range(2, 6)
 _MARK: Final = object()
 _TEXTS: Final = frozenset(
     {"UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "STRING", "BINSTRING", "SHORT_BINSTRING"}
@@ -98,6 +99,11 @@ class Pickled:
         return False
 
 
+def is_pickle(data: bytes) -> bool:
+    """Return whether bytes begin as a pickle of protocol 2 or later does, and end as one."""
+    return data[:1] == b"\x80" and len(data) > 2 and data[1] in _PROTOCOLS and data.endswith(b".")
+
+
 def read_pickle(data: bytes) -> Pickled:
     """Return what is in a pickle.
 
@@ -126,6 +132,8 @@ class _Machine:
             if count > MAX_OPCODES:
                 raise ScanError("a pickle of too many parts")
             self._step(opcode.name, arg, at or 0)
+        if (at or 0) + 1 < len(self._pickled.data):  # no reader sees what stands behind it
+            raise ScanError("no whole pickle")
         self._pickled.value = self._stack.pop()
         return self._pickled
 

@@ -1,0 +1,54 @@
+"""Find what a person could read in bytes that are no text as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+_RUN: Final = re.compile(
+    rb"(?:[\x20-\x7e]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}){6,}+"
+)
+"""Characters of UTF-8."""
+_LONG: Final = 16
+"""Characters. Of random bytes few runs are as long."""
+_SHORT: Final = re.compile(r"[a-z0-9._+-]{2,}@[a-z0-9-]{2,}\.[a-z]{2,}|[0-9](?:[ .()-]{0,2}[0-9]){8,}")
+"""What makes a shorter one worth a look."""
+_LEAST_SHARE: Final = 0.85
+_BESIDE: Final = frozenset(" .,:;@_-+/=()'\"")
+"""What stands between letters and digits where something is said."""
+
+_LITTLE: Final = re.compile(
+    rb"(?:[\x20-\x7e\t\r\n]\0|[\x01-\xff][\x01-\x06\x1e\x20\x30\x4e-\x9f\xff]|[\x80-\xff]\0){6,}+", re.DOTALL
+)
+_BIG: Final = re.compile(
+    rb"(?:\0[\x20-\x7e\t\r\n]|[\x01-\x06\x1e\x20\x30\x4e-\x9f\xff][\x01-\xff]|\0[\x80-\xff]){6,}+", re.DOTALL
+)
+"""UTF-16 of European, Vietnamese and Chinese text."""
+_PLAIN: Final = re.compile(r"[\x20-\x7e]{4}")
+"""What is in all of it that is worth a look: signs, digits or Latin letters one after the other, which chance doesn't make of UTF-16."""
+
+
+class Run(NamedTuple):
+    """A text in bytes."""
+
+    start: int
+    end: int
+    text: str
+
+
+def runs(data: bytes) -> Iterator[Run]:
+    """Yield the texts in bytes, in UTF-8 and in UTF-16 of both orders."""
+    for match in _RUN.finditer(data):
+        text = match[0].decode("utf-8", "replace")
+        if (len(text) >= _LONG or _SHORT.search(text)) and _is_said(text):
+            yield Run(*match.span(), text)
+    for pattern, codec in ((_LITTLE, "utf-16-le"), (_BIG, "utf-16-be")):
+        for match in pattern.finditer(data):
+            text = match[0].decode(codec, "replace")
+            if _PLAIN.search(text):
+                yield Run(*match.span(), text)
+
+
+def _is_said(text: str) -> bool:
+    return sum(sign.isalnum() or sign in _BESIDE for sign in text) >= _LEAST_SHARE * len(text)

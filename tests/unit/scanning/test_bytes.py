@@ -1,0 +1,268 @@
+"""Bytes of every kind are looked through, and written again without what must not stay: at the top, and within a value."""
+
+import array
+import bz2
+import gzip
+import io
+import json
+import lzma
+import pickle
+import struct
+import wave
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kit.search import Words
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from discreet.redaction import Redactor
+from discreet.scanning.inspecting import MAX_WITHIN, Inspector
+from discreet.scanning.messages import MEDIA
+from discreet.scanning.scrubbing.rewriting import Place, Rewriter
+from discreet.scanning.texts import Texts
+from discreet.scanning.values.streams import MAX_OPENED_BYTES
+
+MAIL = "ann.lindqvist@example.com"
+SAID = {
+    "en": f"Please write to {MAIL} today",
+    "vi": f"Hãy viết thư cho {MAIL} hôm nay",
+    "ru": f"Напишите на {MAIL} сегодня",
+    "zh": f"请今天写信到 {MAIL}",
+}
+HARMLESS = {"en": "Nothing here is anybody's", "vi": "Không có gì ở đây", "ru": "Здесь ничего нет", "zh": "这里什么都没有"}
+TEXTS = Texts(Redactor(placeholder_key=bytes(32)))
+SERIALIZER = JsonPlusSerializer(pickle_fallback=True)
+
+
+def chunk(kind, content):
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def png(*chunks):
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    pixels = chunk(b"IDAT", zlib.compress(b"\0\0"))
+    return b"\x89PNG\r\n\x1a\n" + header + b"".join(chunks) + pixels + chunk(b"IEND", b"")
+
+
+def recording(said):
+    file = io.BytesIO()
+    with wave.open(file, "wb") as made:
+        made.setparams((1, 2, 8000, 0, "NONE", ""))
+        made.writeframes(bytes(range(200)))
+    name = said.encode()
+    return file.getvalue() + b"LIST" + struct.pack("<I", len(name) + 8) + b"INFOINAM" + name
+
+
+def zipped(said):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("letter.txt", said)
+    return file.getvalue()
+
+
+def named(said):
+    file = io.BytesIO()
+    with gzip.GzipFile(f"{said}.txt", "wb", fileobj=file, mtime=0) as made:
+        made.write(b"nothing")
+    return file.getvalue()
+
+
+SHAPES = {
+    "UTF-8": str.encode,
+    "JSON": lambda said: json.dumps({"said": said}).encode(),
+    "UTF-16": lambda said: said.encode("utf-16"),
+    "UTF-16, little-endian": lambda said: said.encode("utf-16-le"),
+    "UTF-16, big-endian": lambda said: said.encode("utf-16-be"),
+    "UTF-16 amid other bytes": lambda said: b"\x93\xff\x01" + said.encode("utf-16-le") + b"\xfe\xff\xff",
+    "UTF-8 amid other bytes": lambda said: b"\x93\xff\x01" + said.encode() + b"\xfe\xff\xff",
+    "msgpack": lambda said: SERIALIZER.dumps_typed({"said": said})[1],
+    "msgpack, and more behind it": lambda said: SERIALIZER.dumps_typed({"n": 1})[1] + said.encode(),
+    "pickle": lambda said: pickle.dumps({"said": said}),
+    "pickle of protocol 2": lambda said: pickle.dumps([said, said.encode()], protocol=2),
+    "pickle, and more behind it": lambda said: pickle.dumps(1) + said.encode(),
+    "zlib": lambda said: zlib.compress(said.encode()),
+    "zlib, hardly compressed": lambda said: zlib.compress(said.encode(), 0),
+    "gzip": lambda said: gzip.compress(said.encode()),
+    "gzip twice, one after the other": lambda said: gzip.compress(b"first") + gzip.compress(said.encode()),
+    "bzip2": lambda said: bz2.compress(said.encode()),
+    "xz": lambda said: lzma.compress(said.encode()),
+    "gzip of UTF-16": lambda said: gzip.compress(said.encode("utf-16")),
+    "gzip of zlib of a pickle": lambda said: gzip.compress(zlib.compress(pickle.dumps([said]))),
+    "PNG": lambda said: png(chunk(b"tEXt", b"Comment\0" + said.encode())),
+    "PNG, compressed": lambda said: png(chunk(b"zTXt", b"Comment\0\0" + zlib.compress(said.encode()))),
+    "PNG, international": lambda said: png(chunk(b"iTXt", b"Comment\0\1\0\0\0" + zlib.compress(said.encode()))),
+    "PNG, and more behind it": lambda said: png() + said.encode(),
+    "GIF": lambda said: b"GIF89a\1\0\1\0\0\0\0!\xfe" + bytes([len(said.encode())]) + said.encode() + b"\0;",
+    "JPEG": lambda said: (
+        b"\xff\xd8\xff\xfe" + struct.pack(">H", len(said.encode()) + 2) + said.encode() + b"\xff\xd9"
+    ),
+    "WAV": recording,
+}
+LISTS = {
+    "numbers": lambda said: list(said.encode()),
+    "an array of bytes": lambda said: array.array("B", said.encode()),
+    "a NumPy array of bytes": lambda said: np.frombuffer(said.encode(), "uint8"),
+    "a NumPy array of signed bytes": lambda said: np.frombuffer(said.encode(), "int8"),
+    "a NumPy array of UTF-16": lambda said: np.frombuffer(said.encode("utf-16-le"), "uint16"),
+    "a NumPy array in a pickle": lambda said: pickle.dumps({"a": np.frombuffer(said.encode(), "uint8")}),
+    "a bytearray": lambda said: bytearray(said.encode()),
+    "a set of bytes": lambda said: {said.encode("utf-16"), b"x"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def inspector():
+    return Inspector(TEXTS)
+
+
+@pytest.fixture
+def rewriter():
+    return Rewriter(TEXTS)
+
+
+def is_there(data):
+    """Return whether the address is in bytes, or in what is compressed or pickled there."""
+    seen = [data]
+    for open_ in (gzip.decompress, zlib.decompress, bz2.decompress, lzma.decompress):
+        for each in list(seen):
+            try:
+                seen.append(open_(each))
+            except (OSError, EOFError, zlib.error, lzma.LZMAError):
+                continue
+    return any(Words(mail=MAIL).within(each) for each in seen)
+
+
+def scrubbed(inspector, rewriter, kind, data):
+    """Return a value rewritten, after the address was found in it; nothing is found in what is made, and it stays."""
+    assert inspector.look(data, kind=kind).types["EMAIL"] >= 1
+    made = rewriter.rewrite(kind, data, Place())
+    assert not is_there(made)
+    assert inspector.look(made, kind=kind).types == {}
+    assert rewriter.rewrite(kind, made, Place()) == made
+    return made
+
+
+@pytest.mark.parametrize("language", SAID)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", ["bytes", None])
+def test_what_is_said_in_bytes_is_found_and_goes(inspector, rewriter, shape, language, kind):
+    scrubbed(inspector, rewriter, kind, SHAPES[shape](SAID[language]))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_said_in_bytes_within_a_value_goes_as_at_the_top(inspector, rewriter, shape):
+    inner = SHAPES[shape](SAID["en"])
+    made = scrubbed(inspector, rewriter, *SERIALIZER.dumps_typed({"n": 7, "kept": [inner]}))
+    assert SERIALIZER.loads_typed(("msgpack", made)) == {"n": 7, "kept": [rewriter.rewrite("bytes", inner, Place())]}
+
+
+@pytest.mark.parametrize("shape", LISTS)
+def test_what_is_said_in_numbers_is_found_and_goes(inspector, rewriter, shape):
+    value = {"n": 7, "kept": LISTS[shape](SAID["en"])}
+    kind, data = SERIALIZER.dumps_typed(value)
+    made = SERIALIZER.loads_typed((kind, scrubbed(inspector, rewriter, kind, data)))
+    assert made["n"] == 7
+    assert type(made["kept"]) in (type(value["kept"]), bytes)
+    if isinstance(value["kept"], np.ndarray):
+        assert (made["kept"].dtype, made["kept"].shape) == (value["kept"].dtype, value["kept"].shape)
+
+
+@pytest.mark.parametrize("language", HARMLESS)
+@pytest.mark.parametrize("shape", SHAPES | LISTS)
+def test_where_nothing_is_said_all_stays_byte_for_byte(inspector, rewriter, shape, language):
+    kind, data = SERIALIZER.dumps_typed((SHAPES | LISTS)[shape](HARMLESS[language]))
+    data = bytes(data)
+    assert inspector.look(data, kind=kind).types == {}
+    assert rewriter.rewrite(kind, data, Place()) == data
+
+
+@pytest.mark.parametrize(
+    ("shape", "opened"),
+    [
+        ("UTF-16, big-endian", lambda data: data.decode("utf-16-be")),
+        ("UTF-16", lambda data: data.decode("utf-16")),
+        ("zlib", lambda data: zlib.decompress(data).decode()),
+        ("gzip", lambda data: gzip.decompress(data).decode()),
+        ("gzip of UTF-16", lambda data: gzip.decompress(data).decode("utf-16")),
+        ("gzip of zlib of a pickle", lambda data: pickle.loads(zlib.decompress(gzip.decompress(data)))[0]),
+    ],
+)
+def test_texts_stay_what_they_were_encoded_as(rewriter, shape, opened):
+    assert opened(rewriter.rewrite("bytes", SHAPES[shape](SAID["ru"]), Place())) == "Напишите на <EMAIL> сегодня"
+
+
+def test_of_a_png_the_other_chunks_stay(rewriter):
+    kept = chunk(b"tEXt", b"Software\0painter 3"), chunk(b"pHYs", bytes(9))
+    data = png(kept[0], chunk(b"tEXt", f"Author\0{MAIL}".encode()), kept[1])
+    assert rewriter.rewrite("bytes", data, Place()) == png(*kept)
+
+
+def test_a_short_address_amid_other_bytes_is_found(inspector):
+    data = png(chunk(b"tEXt", b"Author\0" + b"al@web.de"))
+    assert inspector.look(data, kind="bytes").types == {"EMAIL": 1}
+
+
+@pytest.mark.parametrize("data", [zipped("a letter"), b"%PDF-1.7\n\xe2\xe3\xcf\xd3\n1 0 obj", b"Rar!\x1a\x07\0" + bytes(40)])
+def test_of_files_that_nobody_here_can_read_nothing_stays(inspector, rewriter, data):
+    assert inspector.look(data, kind="bytes").kinds[MEDIA] == 1
+    assert rewriter.rewrite("bytes", data, Place()) == b"<BYTES>"
+
+
+def test_a_name_in_the_head_of_a_gzip_goes(inspector, rewriter):
+    made = scrubbed(inspector, rewriter, "bytes", named(MAIL))
+    assert gzip.decompress(made) == b"nothing"
+
+
+@pytest.mark.parametrize("begins", ["BMW of", "MZ:", "ID3", "FWS", "OTTO", "GIF89a"])
+def test_text_that_begins_as_media_do_is_text(inspector, rewriter, begins):
+    data = f"{begins} {MAIL}".encode()
+    assert inspector.look(data, kind="bytes").types == {"EMAIL": 1}
+    assert rewriter.rewrite("bytes", data, Place()) == f"{begins} <EMAIL>".encode()
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, bz2.compress, lzma.compress])
+def test_what_is_larger_when_it_is_opened_is_not_opened(inspector, rewriter, pack):
+    data = pack(bytes(MAX_OPENED_BYTES + 1))
+    many = SERIALIZER.dumps_typed([pack(bytes(MAX_OPENED_BYTES // 2))] * 2 + [data])[1]
+    for kind, each in (("bytes", data), ("msgpack", many)):
+        assert [error for error in inspector.look(each, kind=kind).errors if "larger than" in error]
+    assert SERIALIZER.loads_typed(("msgpack", rewriter.rewrite("msgpack", many, Place())))[2] == b"<BYTES>"
+
+
+def test_values_within_values_end_somewhere(inspector, rewriter):
+    data = MAIL.encode()
+    for _ in range(MAX_WITHIN * 50):
+        data = SERIALIZER.dumps_typed([data])[1]
+    seen = inspector.look(data, kind="msgpack")
+    assert (seen.types, seen.errors) == ({"EMAIL": 1}, ["nested too deep"])
+    assert not is_there(rewriter.rewrite("msgpack", data, Place()))
+
+
+@given(st.binary(max_size=400), st.sampled_from(sorted(SHAPES)), st.binary(max_size=60))
+def test_whatever_stands_around_it_an_address_is_found_and_goes(before, shape, behind):
+    inspector, rewriter = Inspector(TEXTS), Rewriter(TEXTS)
+    data = before + b"\0\xff" + SHAPES["UTF-8"](SAID["en"]) + b"\xff\0" + behind
+    scrubbed(inspector, rewriter, "bytes", data)
+    kind, within = SERIALIZER.dumps_typed([before, SHAPES[shape](SAID["en"]), behind])
+    scrubbed(inspector, rewriter, kind, within)
+
+
+@given(st.binary(max_size=2000))
+def test_any_bytes_can_be_looked_through_and_rewritten(data):
+    inspector, rewriter = Inspector(TEXTS), Rewriter(TEXTS)
+    for kind in ("bytes", "bytearray", None):
+        seen = inspector.look(data, kind=kind)
+        made = rewriter.rewrite(kind, data, Place())
+        assert rewriter.rewrite(kind, made, Place()) == made
+        assert made == data or seen.types or seen.kinds
+
+
+@pytest.mark.parametrize("data", [struct.pack("<4I", 1, 2, 3, 4), struct.pack(">3d", 1.5, 2.5, 3.5), b"a\0b"])
+def test_numbers_in_bytes_stay_as_they_are(rewriter, data):
+    assert rewriter.rewrite("bytes", data, Place()) == data
+    kind, within = SERIALIZER.dumps_typed({"kept": data})
+    assert rewriter.rewrite(kind, within, Place()) == within
