@@ -40,7 +40,7 @@ BESIDE = {
     "rights": ["tests/integration/exporting"],
     "row_security.py": ["tests/integration/storage/database"],
     "spans.py": ["tests/integration/monitoring"],
-    "storage": ["tests/migration", "tests/integration/embedded"],
+    "storage": ["tests/migration", "tests/integration/embedded", "tests/integration/integrity"],
 }
 """Tests of a room that don't have its name."""
 ALWAYS = ["tests/unit/test_imports.py"]
