@@ -44,6 +44,8 @@ class UserKeys:
         """Returns 64 bits that stand for a token of a text wherever the database knows words."""
         self.audit_key = identities.key_for("audit")
         """Of the digests that tie the audit trail together."""
+        self.entries_key = identities.key_for("memory entries")
+        """Of the sums that say which memories a user has."""
         self.receipt_key = identities.key_for("erasure receipts")
         """Of the signatures of receipts."""
         self.plan_key = identities.key_for("erasure plans")

@@ -31,8 +31,9 @@ from discreet.storage.audit.exporting import entries
 from discreet.storage.audit.marks import bind_database
 from discreet.storage.audit.sealing import AuditSealer
 from discreet.storage.audit.verifying import MAX_FINDINGS, Report, entries_there_are, verify
-from discreet.storage.database.connecting.pool import Pool, make_pool
+from discreet.storage.database.connecting.pool import Pool, make_pool, sees_everybody
 from discreet.storage.database.connecting.target import target_of
+from discreet.storage.memories.entry_verifying import CountReport, verify_counts
 
 
 def run_verify(
@@ -50,17 +51,22 @@ def run_verify(
     whose = _key_of(settings, keys, user, user_key, subject=subject)
     kept = [anchor for path in anchors for anchor in read_anchors(path)]
 
-    async def run() -> Report:
+    async def run() -> tuple[Report, CountReport | None]:
         async with _opened(dsn, settings) as pool:
             with bar("Verifying", await entries_there_are(pool)) as advance:
-                return await verify(pool, key=keys.audit_key, user_key=whose, anchors=kept, advance=advance)
+                report = await verify(pool, key=keys.audit_key, user_key=whose, anchors=kept, advance=advance)
+            sees_memories = await sees_everybody(pool)  # an auditor sees the trail alone
+            return report, await verify_counts(pool, keys, user_key=whose) if sees_memories else None
 
-    report = asyncio.run(run())
+    report, counts = asyncio.run(run())
+    found = report.found + (0 if counts is None else counts.found)
     if as_json:
-        print(json.dumps({"sound": not report.found, **asdict(report)}, default=str))
+        memories = None if counts is None else asdict(counts)
+        print(json.dumps({"sound": not found, **asdict(report), "memories": memories}, default=str))
     else:
         _print(report)
-    return 1 if report.found else 0
+        _print_counts(counts)
+    return 1 if found else 0
 
 
 def run_export(
@@ -167,6 +173,19 @@ def _print(report: Report) -> None:
     print(f"{report.found:,} findings." if report.found else "All is as it was written.")
     if report.unsealed:
         print(f"{report.unsealed:,} chains have entries that no seal covers yet.")
+
+
+def _print_counts(counts: CountReport | None) -> None:
+    if counts is None:
+        print("Memories were not counted: this role sees the trail alone.")
+        return
+    for found in counts.findings:
+        print(f"{found.user_key}: {found.problem} {found.counted:,} were counted, {found.there:,} are there.")
+    print(
+        f"{counts.memories:,} memories of {counts.people:,} people, {counts.found:,} of whom have others than were counted."
+    )
+    if counts.erasing:
+        print(f"{counts.erasing:,} more may, as an erasure goes on: look again when it is done.")
 
 
 def _written(value: object) -> str:

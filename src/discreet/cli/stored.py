@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from discreet.access.user_keys import UserKeys, load_user_keys
 from discreet.cli.checks import Check
 from discreet.encryption import keys_from_settings
 from discreet.ports import KeyProvider
 from discreet.settings import Settings
 from discreet.storage.database.access import access_of
 from discreet.storage.database.connecting.pool import Pool, make_pool, sees_everybody
+from discreet.storage.memories.entry_verifying import verify_counts
 from discreet.storage.rekeying import Rekeying, plain_rows
 
 
@@ -20,11 +22,12 @@ async def stored_checks(dsn: str, settings: Settings) -> list[Check]:
     keys = keys_from_settings(settings)
     if keys is None:
         return []
+    user_keys = load_user_keys(settings)
     async with make_pool(access_of(dsn, settings).worker, max_size=1) as pool:
         if not await sees_everybody(pool):
             say = "Not looked at: this role sees one user at a time. Name the worker's in DISCREET_POSTGRES_WORKER_DSN (docs/roles.md)."
             return [Check("sealed rows", "ok", say)]
-        return [await _sealed(pool, keys)]
+        return [await _sealed(pool, keys), await _counted(pool, user_keys)]
 
 
 async def _sealed(pool: Pool, keys: KeyProvider) -> Check:
@@ -38,3 +41,11 @@ async def _sealed(pool: Pool, keys: KeyProvider) -> Check:
         say = f"Of {opened:,} values that were tried can't be opened: {told}. `discreet rekey --dry-run` tries all."
         return Check(name, "fail", say)
     return Check(name, "ok", f"No row is plain, and {opened:,} values that were tried can be opened.")
+
+
+async def _counted(pool: Pool, user_keys: UserKeys) -> Check:
+    name, report = "counted memories", await verify_counts(pool, user_keys)
+    if report.found:
+        say = f"{report.found:,} people have other memories than were counted: `discreet audit verify` names them."
+        return Check(name, "fail", f"{say} Restore a backup, or delete what is theirs.")
+    return Check(name, "ok", f"{report.memories:,} memories of {report.people:,} people are those that were counted.")

@@ -10,6 +10,7 @@ from uuid import UUID
 import psycopg
 from kit.search import in_rows
 from psycopg import sql
+from psycopg.rows import dict_row
 
 from discreet.encryption import Column
 from discreet.ports import RollingSummary, Round
@@ -32,7 +33,7 @@ class Cell(NamedTuple):
     """A sealed value, and where it lies."""
 
     column: Column
-    row: tuple[UUID, UUID | str]
+    row: tuple[UUID | str, ...]
     value: bytes
 
     @property
@@ -107,11 +108,12 @@ def cells(dsn: str) -> list[Cell]:
 def _cells(connection: psycopg.Connection) -> Iterator[Cell]:
     for table in SEALED_TABLES:
         for column in table.columns:
-            query = sql.SQL("SELECT user_key, {}, {} FROM discreet.{} WHERE {} IS NOT NULL").format(
-                *map(sql.Identifier, (table.key, column.name, table.name, column.name))
+            query = sql.SQL("SELECT * FROM discreet.{} WHERE {} IS NOT NULL").format(
+                *map(sql.Identifier, (table.name, column.name))
             )
-            for user_key, key, value in connection.execute(query).fetchall():
-                yield Cell(column, (user_key, key), value)
+            for row in connection.cursor(row_factory=dict_row).execute(query).fetchall():
+                place = column.at((row["user_key"], row[table.key]), row)
+                yield Cell(column, place, row[column.name])
 
 
 def holds(dsn: str, word: str = WORD) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final, Literal, LiteralString
+from uuid import UUID
 
 from discreet.encryption import Column
 
@@ -20,11 +23,24 @@ class SealedColumn(Column):
     """Of the other; jsonb is sealed as JSON."""
     empty: LiteralString | None = None
     """What the other holds while it holds no value; None: NULL."""
+    bound: tuple[LiteralString, ...] = ()
+    """Columns that say what the value means: where one of them was changed, it can't be opened."""
+
+    def at(self, key: Sequence[str | UUID], row: Mapping[str, Any]) -> tuple[str | UUID, ...]:
+        """Return what `of` takes of a row with the columns that the value is bound to; `key` is its primary key."""
+        if not self.bound:
+            return tuple(key)
+        return *key, json.dumps([_same(row[name]) for name in self.bound])
 
     @property
     def without_value(self) -> Any:
         """What the other reads as then."""
         return None if self.empty is None else json.loads(self.empty)
+
+
+def _same(value: Any) -> Any:
+    """Return a value of a column as JSON has it, the same before it is stored and when it is read."""
+    return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
 
 
 @dataclass(frozen=True)
@@ -38,8 +54,30 @@ class SealedTable:
     """Of it."""
     columns: tuple[SealedColumn, ...]
 
+    @property
+    def bound(self) -> tuple[LiteralString, ...]:
+        """Further columns that values are bound to."""
+        return tuple(name for column in self.columns for name in column.bound)
 
-MEMORY_TEXT: Final = SealedColumn("memory", "sealed_text", "text")
+
+TOLD_OF_MEMORY: Final[tuple[LiteralString, ...]] = (
+    "app_name",
+    "type",
+    "created_at",
+    "valid_from",
+    "valid_to",
+    "request_id",
+    "thread_id",
+    "position",
+    "agent_id",
+    "importance",
+    "confidence",
+    "loop_flag",
+    "tags",
+    "conflict_flags",
+    "turns",
+)
+MEMORY_TEXT: Final = SealedColumn("memory", "sealed_text", "text", bound=TOLD_OF_MEMORY)
 MEMORY_REASONING: Final = SealedColumn("memory", "sealed_reasoning", "reasoning")
 MEMORY_FEEDBACK: Final = SealedColumn("memory", "sealed_feedback", "feedback", "jsonb")
 MEMORY_PROVENANCE: Final = SealedColumn("memory", "sealed_provenance", "provenance", "jsonb")

@@ -9,6 +9,7 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from discreet.state.records import MemoryFilters
+from discreet.storage.memories.entry_counts import count_entries
 from discreet.storage.memories.rows import places_of, tokens_of
 from discreet.storage.memories.saving import SaveRules
 from discreet.storage.memories.search import conditions_of
@@ -16,16 +17,10 @@ from discreet.storage.memories.token_counts import count_tokens
 from discreet.storage.memories.turn_context import refresh_words
 
 _DELETE: LiteralString = """
-WITH gone AS (
-    DELETE FROM discreet.memory m
-    WHERE m.user_key = %(user_key)s
-      {conditions}
-    RETURNING m.thread_id, m.position, m.lexical
-),
-counted AS (
-    UPDATE discreet.user_memories SET memories = memories - (SELECT count(*) FROM gone) WHERE user_key = %(user_key)s
-)
-SELECT thread_id, position, lexical FROM gone
+DELETE FROM discreet.memory m
+WHERE m.user_key = %(user_key)s
+  {conditions}
+RETURNING m.entry_id, m.thread_id, m.position, m.lexical
 """
 
 
@@ -59,4 +54,5 @@ async def _delete(
     if places := places_of(gone):  # their words must not live on in their neighbours
         await refresh_words(cursor, user_key, places, rules.sealer, rules.keys.token_digest)
     await count_tokens(cursor, user_key, gone=map(tokens_of, gone))
+    await count_entries(cursor, user_key, rules.keys, gone=[row["entry_id"] for row in gone])
     return len(gone)

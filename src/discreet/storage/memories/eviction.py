@@ -63,7 +63,7 @@ DELETE FROM discreet.memory m
 USING surplus s
 WHERE m.user_key = %(user_key)s AND m.entry_id = s.entry_id
   AND (NOT s.is_new OR s.place <= (SELECT memories - room FROM counted))
-RETURNING m.thread_id, m.position, m.lexical
+RETURNING m.entry_id, m.thread_id, m.position, m.lexical
 """
 """Superseded ones first, then the lowest importance times recency, and last what has just been saved or said again, of that only
 what is beyond the limit itself. Within the limit it is one count in the covering index: the second part is not run. Ages are
@@ -75,7 +75,7 @@ async def evict(
 ) -> list[dict[str, Any]]:
     """Delete the least useful memories of a user, who must be locked, who has more than `limit`, down to `SLACK` of it.
 
-    `saved` are the entries of the save that it is done for. Return thread_id, position and lexical of each.
+    `saved` are the entries of the save that it is done for. Return entry_id, thread_id, position and lexical of each.
     """
     await cursor.execute(
         _EVICT,

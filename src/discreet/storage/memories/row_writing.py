@@ -11,6 +11,10 @@ from uuid import UUID
 from psycopg import AsyncCursor
 from psycopg.types.json import Jsonb
 
+from discreet.state.records import MemoryRecord
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.memories.rows import changed_columns
+
 _TYPES: Final[Mapping[LiteralString, LiteralString]] = {
     "user_key": "uuid",
     "entry_id": "uuid",
@@ -68,6 +72,16 @@ _REPLACE: LiteralString = (
 )
 
 
+_CHANGE: LiteralString = """
+UPDATE discreet.memory
+SET created_at = %(created_at)s, valid_from = %(valid_from)s, valid_to = %(valid_to)s, importance = %(importance)s,
+    confidence = %(confidence)s, tags = %(tags)s, conflict_flags = %(conflict_flags)s, text = %(text)s,
+    sealed_text = %(sealed_text)s, feedback = %(feedback)s, sealed_feedback = %(sealed_feedback)s
+WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s
+"""
+"""A sealed text is bound to the other columns, and so is sealed anew."""
+
+
 async def write_rows(
     cursor: AsyncCursor[dict[str, Any]], rows: Sequence[Mapping[str, Any]], *, replaced: Collection[UUID] = ()
 ) -> None:
@@ -82,6 +96,15 @@ async def write_rows(
         await cursor.execute(_INSERT, {**given, "rows": written, "user_key": new[0]["user_key"]})
     if len(new) < len(rows):
         await cursor.executemany(_REPLACE, [row for row in rows if row["entry_id"] in replaced])
+
+
+async def change_rows(
+    cursor: AsyncCursor[dict[str, Any]], user_key: UUID, records: Sequence[MemoryRecord], sealer: FieldSealer
+) -> None:
+    """Write what is new of stored records, but for their texts, places and vectors. The user must be locked."""
+    if records:
+        changes = [{**changed_columns(record, user_key, sealer), "user_key": user_key} for record in records]
+        await cursor.executemany(_CHANGE, changes)
 
 
 def _plain(value: object) -> Any:

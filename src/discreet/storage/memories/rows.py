@@ -48,8 +48,16 @@ _PRIVATE: Final[tuple[LiteralString, ...]] = ("text", "provenance", "feedback", 
 _READ = ("user_key", *_SAME_IN_BOTH, *_LISTS, "turns", *_PRIVATE, *(f"sealed_{name}" for name in _PRIVATE))
 RECORD_NAMES: LiteralString = ", ".join(_READ)
 """Columns that `record_from` needs."""
-RECORD_COLUMNS: LiteralString = ", ".join("m.type::text AS type" if name == "type" else f"m.{name}" for name in _READ)
+
+
+def _of_memory(names: Iterable[LiteralString]) -> LiteralString:
+    return ", ".join("m.type::text AS type" if name == "type" else f"m.{name}" for name in names)
+
+
+RECORD_COLUMNS: LiteralString = _of_memory(_READ)
 """The same, of `discreet.memory m`."""
+TEXT_COLUMNS: LiteralString = _of_memory(("user_key", "entry_id", "text", "sealed_text", *MEMORY_TEXT.bound))
+"""Those that `text_of` needs."""
 
 _NOTHING_KNOWN = Provenance()
 _NO_KEYS = FieldSealer(None)
@@ -70,9 +78,7 @@ def row_of(
         "user_key": user_key,
         "app_key": app_key_of(record.app_name),
         "space_key": space_key,
-        **{name: getattr(record, name) for name in _SAME_IN_BOTH},
-        **{name: getattr(record, name) or None for name in _LISTS},
-        "turns": record.provenance.turns or None,
+        **_told_columns(record),
         **private_columns(record, user_key, sealer),
         "embedding": HalfVector(vector),
         "lexical": sparse(words),
@@ -80,23 +86,45 @@ def row_of(
     }
 
 
+def _told_columns(record: MemoryRecord) -> dict[str, Any]:
+    """Return the columns that are in the clear."""
+    return {
+        **{name: getattr(record, name) for name in _SAME_IN_BOTH},
+        **{name: getattr(record, name) or None for name in _LISTS},
+        "turns": record.provenance.turns or None,
+    }
+
+
 def private_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
     """Return the columns that hold what a person said, sealed where there is a key."""
-    text, sealed_text = sealer.split(record.text, MEMORY_TEXT, user_key, record.entry_id)
     reasoning, sealed_reasoning = None, None
     if record.reasoning is not None:
         reasoning, sealed_reasoning = sealer.split(record.reasoning, MEMORY_REASONING, user_key, record.entry_id)
     known = record.provenance.model_dump(exclude_none=True, exclude={"turns"})
     provenance, sealed_provenance = sealer.split_json(known, MEMORY_PROVENANCE, user_key, record.entry_id)
     return {
-        "text": text,
-        "sealed_text": sealed_text,
+        **_text_columns(record, user_key, sealer),
         "reasoning": reasoning,
         "sealed_reasoning": sealed_reasoning,
         "provenance": provenance,
         "sealed_provenance": sealed_provenance,
         **feedback_columns(record, user_key, sealer),
     }
+
+
+def changed_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
+    """Return the columns of a stored record that may change, with the text, which is bound to them."""
+    return {
+        **_told_columns(record),
+        **_text_columns(record, user_key, sealer),
+        **feedback_columns(record, user_key, sealer),
+    }
+
+
+def _text_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
+    place = MEMORY_TEXT.at((user_key, record.entry_id), _told_columns(record)) if sealer.seals else ()
+    text, sealed = sealer.split(record.text, MEMORY_TEXT, *place)
+    return {"text": text, "sealed_text": sealed}
 
 
 def feedback_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
@@ -106,12 +134,13 @@ def feedback_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) 
 
 
 def text_of(row: Mapping[str, Any], sealer: FieldSealer) -> str:
-    """Return the text of a row with user_key, entry_id, text and sealed_text.
+    """Return the text of a row with `TEXT_COLUMNS`.
 
     Raises:
         EncryptionError: It can't be opened, see `FieldSealer.join`.
     """
-    return sealer.join(row["text"], row["sealed_text"], MEMORY_TEXT, row["user_key"], row["entry_id"])
+    place = MEMORY_TEXT.at((row["user_key"], row["entry_id"]), row) if sealer.seals else ()
+    return sealer.join(row["text"], row["sealed_text"], MEMORY_TEXT, *place)
 
 
 def sparse(weights: Impacts) -> SparseVector | None:

@@ -17,12 +17,12 @@ from discreet.state.records import MemoryRecord, Place
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.locks import Locked
 from discreet.storage.memories.dedup_candidates import Candidates
+from discreet.storage.memories.entry_counts import count_entries
 from discreet.storage.memories.eviction import UNCOUNTED, evict
 from discreet.storage.memories.pacing import Pace
-from discreet.storage.memories.row_writing import write_rows
+from discreet.storage.memories.row_writing import change_rows, write_rows
 from discreet.storage.memories.rows import (
     Vectors,
-    feedback_columns,
     opened_or_blank,
     places_of,
     readable,
@@ -36,24 +36,6 @@ from discreet.storage.memories.turn_context import Said, around, by_place, next_
 ROWS_AT_ONCE = 50
 """Of a batch: while the database writes these, the next ones are made."""
 
-_CHANGE: LiteralString = """
-UPDATE discreet.memory
-SET created_at = %(created_at)s, valid_from = %(valid_from)s, valid_to = %(valid_to)s, importance = %(importance)s,
-    confidence = %(confidence)s, tags = %(tags)s, conflict_flags = %(conflict_flags)s, feedback = %(feedback)s,
-    sealed_feedback = %(sealed_feedback)s
-WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s
-"""
-_CHANGED_COLUMNS = (
-    "entry_id",
-    "created_at",
-    "valid_from",
-    "valid_to",
-    "importance",
-    "confidence",
-    "tags",
-    "conflict_flags",
-)
-
 _SETTLE_CONFLICTS: LiteralString = """
 DELETE FROM discreet.memory_conflict WHERE user_key = %(user_key)s AND older = ANY (%(said_again)s)
 """
@@ -62,13 +44,6 @@ _ADD_CONFLICTS: LiteralString = """
 INSERT INTO discreet.memory_conflict (user_key, older, newer)
 SELECT %(user_key)s, older, newer FROM unnest(%(older)s::uuid[], %(newer)s::uuid[]) AS c (older, newer)
 ON CONFLICT DO NOTHING
-"""
-
-_COUNT: LiteralString = """
-UPDATE discreet.user_memories
-SET memories = memories + %(added)s,
-    space_key = CASE WHEN memories = 0 OR space_key = %(space_key)s THEN %(space_key)s END
-WHERE user_key = %(user_key)s
 """
 
 
@@ -164,8 +139,16 @@ class _Save:
         gone = [tokens_of(rows[entry_id]) for entry_id in words.keys() & rows.keys()]
         new = [own for entry_id, own in words.items() if entry_id not in rows]
         evicted = await self._evict(written, settled.results, memories=self._memories + len(new))
-        await count_tokens(self._cursor, self._user_key, new=words.values(), gone=[*gone, *evicted])
-        await self._count(len(new) - len(evicted))
+        went = [*gone, *map(tokens_of, evicted)]
+        await count_tokens(self._cursor, self._user_key, new=words.values(), gone=went)
+        await count_entries(
+            self._cursor,
+            self._user_key,
+            self._rules.keys,
+            added=words.keys() - rows.keys(),
+            gone={row["entry_id"] for row in evicted},
+            space_key=self._rules.space.key,
+        )
         superseded = sum(settled.records[entry_id].valid_to is not None for entry_id in settled.changed)
         return Written([settled.records[entry_id] for entry_id in settled.results], new, superseded, len(evicted))
 
@@ -243,15 +226,8 @@ class _Save:
 
     async def _change(self, settled: Settled) -> None:
         """Write what is new of stored facts: said again, superseded, contradicted."""
-        changes = []
-        for entry_id in settled.changed:
-            record = settled.records[entry_id]
-            feedback = feedback_columns(record, self._user_key, self._rules.sealer)
-            columns = {name: getattr(record, name) for name in _CHANGED_COLUMNS}
-            columns |= {name: columns[name] or None for name in ("tags", "conflict_flags")}
-            changes.append({"user_key": self._user_key, **feedback, **columns})
-        if changes:
-            await self._cursor.executemany(_CHANGE, changes)
+        changed = [settled.records[entry_id] for entry_id in settled.changed]
+        await change_rows(self._cursor, self._user_key, changed, self._rules.sealer)
         if settled.said_again:
             parameters = {"user_key": self._user_key, "said_again": list(settled.said_again)}
             await self._cursor.execute(_SETTLE_CONFLICTS, parameters)
@@ -262,23 +238,18 @@ class _Save:
 
     async def _evict(
         self, written: Sequence[MemoryRecord], saved: Collection[UUID], *, memories: int
-    ) -> list[list[int]]:
-        """Bring the user, who has `memories` of all types, within their limit; return the tokens of each that went."""
+    ) -> list[dict[str, Any]]:
+        """Bring the user, who has `memories` of all types, within their limit; return what went."""
         if memories <= self._limit or all(record.type in UNCOUNTED for record in written):
             return []
         gone = await evict(self._cursor, self._user_key, limit=self._limit, saved=set(saved))
         await self._refresh(places_of(gone))
-        return [tokens_of(row) for row in gone]
+        return gone
 
     async def _refresh(self, changed: set[Place], *, but: Collection[UUID] = ()) -> None:
         """Weigh the words near `changed` places anew."""
         rules = self._rules
         await refresh_words(self._cursor, self._user_key, changed, rules.sealer, rules.keys.token_digest, but=but)
-
-    async def _count(self, added: int) -> None:
-        """Keep the number of the user's memories, and the space that all of them are in."""
-        counted = {"user_key": self._user_key, "space_key": self._rules.space.key, "added": added}
-        await self._cursor.execute(_COUNT, counted)
 
 
 def _places(records: Iterable[MemoryRecord]) -> set[Place]:

@@ -15,10 +15,10 @@ from discreet.retrieval.lexical import REACH, Impacts, Neighbour, TokenDigest, i
 from discreet.state.records import Place
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
-from discreet.storage.memories.rows import sparse, text_of
+from discreet.storage.memories.rows import TEXT_COLUMNS, sparse, text_of
 
-_AT_PLACES: LiteralString = """
-SELECT m.user_key, m.entry_id, m.thread_id, m.position, m.created_at, m.text, m.sealed_text
+_AT_PLACES: LiteralString = f"""
+SELECT {TEXT_COLUMNS}
 FROM unnest(%(thread_keys)s::uuid[], %(positions)s::bigint[]) AS p (thread_key, position)
 CROSS JOIN LATERAL (
     SELECT e.*

@@ -12,7 +12,8 @@ from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.statements import fetch
 from discreet.storage.database.users.users import Cursor
-from discreet.storage.memories.rows import RECORD_COLUMNS, opened_or_blank
+from discreet.storage.memories.row_writing import change_rows
+from discreet.storage.memories.rows import RECORD_COLUMNS, opened_or_blank, record_from
 
 Keep = Literal["older", "newer", "both"]
 
@@ -45,23 +46,9 @@ _SETTLE: LiteralString = """
 DELETE FROM discreet.memory_conflict WHERE user_key = %(user_key)s AND older = %(older)s AND newer = %(newer)s
 """
 
-_UNFLAG: LiteralString = """
-UPDATE discreet.memory SET conflict_flags = nullif(array_remove(conflict_flags, %(older)s::uuid::text), '{}')
-WHERE user_key = %(user_key)s AND entry_id = %(newer)s
-"""
-
-_END_OLDER: LiteralString = """
-UPDATE discreet.memory o SET valid_to = (
-    SELECT coalesce(n.valid_from, n.created_at) FROM discreet.memory n
-    WHERE n.user_key = %(user_key)s AND n.entry_id = %(newer)s
-)
-WHERE o.user_key = %(user_key)s AND o.entry_id = %(older)s
-"""
-"""As if the newer one had superseded it when it was said."""
-
-_END_NEWER: LiteralString = """
-UPDATE discreet.memory SET valid_to = greatest(created_at, statement_timestamp())
-WHERE user_key = %(user_key)s AND entry_id = %(newer)s
+_PAIR: LiteralString = f"""
+SELECT {RECORD_COLUMNS}, statement_timestamp() AS now
+FROM discreet.memory m WHERE m.user_key = %(user_key)s AND m.entry_id IN (%(older)s, %(newer)s)
 """
 
 
@@ -108,16 +95,27 @@ async def _records(pool: Pool, sealer: FieldSealer, pairs: Sequence[dict[str, An
     return {record.entry_id: record for record in opened_or_blank(await fetch(pool, _RECORDS, given), sealer)}
 
 
-async def settle(cursor: Cursor, user_key: UUID, older: UUID, newer: UUID, keep: Keep) -> bool:
-    """Take a pair for settled; False if there is no such pair any more. The user must be locked.
+async def settle(cursor: Cursor, user_key: UUID, pair: tuple[UUID, UUID], keep: Keep, sealer: FieldSealer) -> bool:
+    """Take a pair, the older and the newer one, for settled; False if there is no such pair any more. The user must be locked.
 
     What is not kept has ended: it is found only by what held then. `both` hold from now on.
+
+    Raises:
+        EncryptionError: One of them can't be opened; nothing was changed. It can be deleted.
     """
+    older, newer = pair
     given = {"user_key": user_key, "older": older, "newer": newer}
     await cursor.execute(_SETTLE, given)
     if cursor.rowcount == 0:
         return False
-    await cursor.execute(_UNFLAG, given)
-    if keep != "both":
-        await cursor.execute(_END_OLDER if keep == "newer" else _END_NEWER, given)
+    rows = await (await cursor.execute(_PAIR, given)).fetchall()
+    records = {row["entry_id"]: record_from(row, sealer) for row in rows}
+    former, later = records[older], records[newer]
+    update: dict[str, Any] = {"conflict_flags": [flag for flag in later.conflict_flags if flag != str(older)]}
+    if keep == "older":
+        update["valid_to"] = max(later.created_at, rows[0]["now"])
+    changed = [later.model_copy(update=update)]
+    if keep == "newer":  # as if it had superseded the older one when it was said
+        changed.append(former.model_copy(update={"valid_to": later.valid_from or later.created_at}))
+    await change_rows(cursor, user_key, changed, sealer)
     return True

@@ -96,7 +96,7 @@ class People:
         """Decide on a pair: one ends, or both hold. False if there is no such pair any more."""
         with storage_errors():
             async with self._locks.locked([user_key], adds=False) as locked:
-                is_settled = await settle(locked.cursor, user_key, older, newer, keep)
+                is_settled = await settle(locked.cursor, user_key, (older, newer), keep, self._sealer)
                 if is_settled:
                     counts = {"superseded": 0 if keep == "both" else 1}
                     await self._audit.record_in(

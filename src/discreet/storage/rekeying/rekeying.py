@@ -242,7 +242,7 @@ class Rekeying:
         is_lost = False
         for n, column in enumerate(table.columns):
             plain, sealed = row[f"plain_{n}"], row[f"sealed_{n}"]
-            aad = column.of(user_key, row["key"])
+            aad = column.of(*column.at((user_key, row["key"]), row))
             new[f"new_{n}"] = None
             if sealed is None and plain != column.empty:
                 new[f"new_{n}"] = seal(plain.encode(), aad, self._keys)
@@ -260,7 +260,7 @@ class Rekeying:
             for n, column in enumerate(table.columns):
                 sealed = row[f"sealed_{n}"]
                 if sealed is not None:
-                    aad = column.of(row["user_key"], row["key"])
+                    aad = column.of(*column.at((row["user_key"], row["key"]), row))
                     opened.append(
                         (key_id_of(sealed[: 2 + sealed[1]] if len(sealed) > 1 else sealed), self._opens(sealed, aad))
                     )

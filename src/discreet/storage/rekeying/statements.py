@@ -44,7 +44,7 @@ def inspect(table: SealedTable) -> LiteralString:
         f"t.{column.name} AS sealed_{n}, {_is_plain(column)} AS is_plain_{n}" for n, column in enumerate(table.columns)
     )
     return f"""
-SELECT t.user_key, t.{table.key} AS key, {columns}
+SELECT t.user_key, t.{table.key} AS key, {columns}{_bound(table)}
 FROM discreet.{table.name} t
 WHERE (t.user_key, t.{table.key}) > (%(after_user)s::uuid, %(after_key)s::{table.key_type})
 ORDER BY t.user_key, t.{table.key}
@@ -58,7 +58,7 @@ def read(table: SealedTable) -> LiteralString:
         f"t.{column.plain}::text AS plain_{n}, t.{column.name} AS sealed_{n}" for n, column in enumerate(table.columns)
     )
     return f"""
-SELECT t.{table.key} AS key, {columns}
+SELECT t.{table.key} AS key, {columns}{_bound(table)}{_told(table)}
 FROM discreet.{table.name} t
 WHERE t.user_key = %(user_key)s AND t.{table.key} = ANY (%(keys)s::{table.key_type}[])
 """
@@ -80,6 +80,8 @@ def write(table: SealedTable) -> LiteralString:
         f"AND t.{column.name} IS NOT DISTINCT FROM %(sealed_{n})s::bytea"
         for n, column in enumerate(table.columns)
     )
+    if table.bound:
+        unchanged += f" AND {_row(table)} = %(told)s"
     return f"""
 UPDATE discreet.{table.name} t SET {changes}
 WHERE t.user_key = %(user_key)s AND t.{table.key} = (
@@ -120,6 +122,20 @@ def spilled(schema: str) -> Composed:
         "SELECT count(*) AS number, max(expires_at) AS until FROM {}.checkpoint_spill WHERE expires_at > now() "
         "AND substring(sealed FROM 1 FOR octet_length(%(header)s::bytea)) <> %(header)s::bytea"
     ).format(Identifier(schema))
+
+
+def _bound(table: SealedTable) -> LiteralString:
+    """Return the columns that values are bound to, each after a comma."""
+    return "".join(f", t.{name}::text AS {name}" if name == "type" else f", t.{name}" for name in table.bound)
+
+
+def _told(table: SealedTable) -> LiteralString:
+    return f", {_row(table)} AS told" if table.bound else ""
+
+
+def _row(table: SealedTable) -> LiteralString:
+    """Return all of these as one text."""
+    return f"ROW({', '.join(f't.{name}' for name in table.bound)})::text"
 
 
 def _is_pending(table: SealedTable) -> LiteralString:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
+from discreet.access.user_keys import UserKeys
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.locks import UserLocks
 from discreet.storage.retention.sweeper import At, Due, Gone, due_of
@@ -18,11 +19,12 @@ class ItemSweeper:
     works: Pool
     locks: UserLocks
     """Over the same pool."""
+    keys: UserKeys
     kinds: tuple[str, ...] = ("items",)
 
     async def sweep(self, at: At, *, batch: int) -> AsyncGenerator[Gone, None]:
         """Delete what is due."""
-        async for items in delete_expired_items(self.works, self.locks, until=at.now, batch=batch):
+        async for items in delete_expired_items(self.works, self.locks, self.keys, until=at.now, batch=batch):
             yield {"items": items}
 
     async def due(self, at: At) -> list[Due]:

@@ -26,7 +26,7 @@ def sweepers(
     locks = UserLocks(works)
     return [
         *table_sweepers(works),
-        ItemSweeper(works=works, locks=locks),
+        ItemSweeper(works=works, locks=locks, keys=keys),
         LogSweeper(works=works),
         MemorySweeper(works=works, locks=locks, rules=rules),
         thread_sweeper(works, pause_seconds=pause_seconds),

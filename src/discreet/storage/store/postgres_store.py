@@ -166,7 +166,7 @@ class DiscreetStore(BaseStore):
         """
         if self._runner.works is None:
             return 0
-        return await sweep_expired(self._runner.works, self._runner.locks)
+        return await sweep_expired(self._runner.works, self._runner.locks, self._runner.rules.keys)
 
     async def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> asyncio.Task[None]:
         """Delete expired items every so often from now on, by default as `ttl` says; return the task that does it."""

@@ -69,7 +69,7 @@ class StoreRunner:
     async def _write(
         self, puts: Sequence[Put], vectors: Sequence[Sequence[Vectors]], began: Mapping[UUID, int]
     ) -> list[Impacts]:
-        writer = StoreWriter(space_key=self.rules.space.key, sealer=self.rules.sealer)
+        writer = StoreWriter(space_key=self.rules.space.key, sealer=self.rules.sealer, keys=self.rules.keys)
         async with self.locks.locked(began, epoch=began) as locked:
             new = await writer.write(locked.cursor, puts, vectors)
             await self._tell(locked.cursor, puts)

@@ -10,12 +10,14 @@ from datetime import UTC, datetime
 from typing import LiteralString
 from uuid import UUID
 
+from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
 from discreet.errors import StorageError
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.by_user import delete_by_user
 from discreet.storage.database.users.locks import UserLocks
 from discreet.storage.database.users.users import Cursor
+from discreet.storage.memories.entry_counts import count_entries
 from discreet.storage.memories.rows import tokens_of
 from discreet.storage.memories.token_counts import count_tokens
 from discreet.storage.store.writes import forget_if_empty
@@ -55,17 +57,14 @@ texts AS (
     DELETE FROM discreet.memory m
     USING gone
     WHERE m.user_key = %(user_key)s AND m.thread_key = gone.item_key AND m.position IS NOT NULL AND m.type = 'item'
-    RETURNING m.lexical
-),
-counted AS (
-    UPDATE discreet.user_memories SET memories = memories - (SELECT count(*) FROM texts) WHERE user_key = %(user_key)s
+    RETURNING m.entry_id, m.lexical
 )
-SELECT (SELECT count(*) FROM gone) AS items, lexical FROM (VALUES (1)) AS always (one) LEFT JOIN texts ON true
+SELECT (SELECT count(*) FROM gone) AS items, entry_id, lexical FROM (VALUES (1)) AS always (one) LEFT JOIN texts ON true
 """
 
 
 async def delete_expired_items(
-    works: Pool, locks: UserLocks, *, until: datetime, batch: int = BATCH
+    works: Pool, locks: UserLocks, keys: UserKeys, *, until: datetime, batch: int = BATCH
 ) -> AsyncGenerator[int, None]:
     """Delete what expired before `until`, of a namespace at most `batch` items in a transaction; yield how many after each."""
 
@@ -73,6 +72,7 @@ async def delete_expired_items(
         given = {"user_key": user_key, "until": until, "batch": batch}
         rows = await (await cursor.execute(_SWEEP, given)).fetchall()
         await count_tokens(cursor, user_key, gone=map(tokens_of, rows))
+        await count_entries(cursor, user_key, keys, gone={row["entry_id"] for row in rows} - {None})
         await forget_if_empty(cursor, [user_key])
         items: int = rows[0]["items"]
         return items
@@ -81,14 +81,14 @@ async def delete_expired_items(
         yield items
 
 
-async def sweep_expired(works: Pool, locks: UserLocks) -> int:
+async def sweep_expired(works: Pool, locks: UserLocks, keys: UserKeys) -> int:
     """Delete what has expired; return how many items went.
 
     Raises:
         StorageError: The database failed. What was deleted before stays so.
     """
     with storage_errors():
-        deleting = delete_expired_items(works, locks, until=datetime.now(UTC))
+        deleting = delete_expired_items(works, locks, keys, until=datetime.now(UTC))
         return sum([items async for items in deleting])
 
 

@@ -26,6 +26,9 @@ WHOLE_VALUE: Final = "$"
 APP_NAME = "store"
 """The application that texts of items belong to."""
 
+ITEM: Final[Any] = "item"
+"""The type of these rows, which no caller can give a memory."""
+
 Index = Literal[False] | list[str] | None
 """What a put says of the texts: none, those at these paths, or those at the default paths."""
 
@@ -92,10 +95,11 @@ def text_row(
     """Return the row of an item's text, by column."""
     record = MemoryRecord.model_construct(
         text=text.text,
+        type=ITEM,
         entry_id=text_key_of(item_key, position),
         position=position,
         app_name=APP_NAME,
         created_at=written_at,
     )
     row = row_of(record, user_key, space_key=space_key, vector=vector, words=text.words, sealer=sealer)
-    return {**row, "type": "item", "thread_key": item_key}  # a type that no caller can give a memory
+    return {**row, "thread_key": item_key}

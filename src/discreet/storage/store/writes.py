@@ -11,10 +11,12 @@ from uuid import UUID
 
 from discreet.access.actor import SELF, Actor
 from discreet.access.epochs import Beginning
+from discreet.access.user_keys import UserKeys
 from discreet.retrieval.lexical import Impacts
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.epochs import FIRST_EPOCH
 from discreet.storage.database.users.users import Cursor
+from discreet.storage.memories.entry_counts import count_entries
 from discreet.storage.memories.row_writing import write_rows
 from discreet.storage.memories.rows import Vectors, tokens_of
 from discreet.storage.memories.token_counts import count_tokens
@@ -22,23 +24,10 @@ from discreet.storage.store.items import delete_items, put_items, value_columns
 from discreet.storage.store.texts import ItemText, text_row
 
 _DELETE_TEXTS: LiteralString = """
-WITH gone AS (
-    DELETE FROM discreet.memory m
-    USING unnest(%(item_keys)s::uuid[]) AS g (item_key)
-    WHERE m.user_key = %(user_key)s AND m.thread_key = g.item_key AND m.position IS NOT NULL AND m.type = 'item'
-    RETURNING m.lexical, m.thread_key AS item_key
-),
-counted AS (
-    UPDATE discreet.user_memories SET memories = memories - (SELECT count(*) FROM gone) WHERE user_key = %(user_key)s
-)
-SELECT item_key, lexical FROM gone
-"""
-
-_COUNT: LiteralString = """
-UPDATE discreet.user_memories
-SET memories = memories + %(texts)s,
-    space_key = CASE WHEN memories = 0 OR space_key = %(space_key)s THEN %(space_key)s END
-WHERE user_key = %(user_key)s
+DELETE FROM discreet.memory m
+USING unnest(%(item_keys)s::uuid[]) AS g (item_key)
+WHERE m.user_key = %(user_key)s AND m.thread_key = g.item_key AND m.position IS NOT NULL AND m.type = 'item'
+RETURNING m.entry_id, m.lexical, m.thread_key AS item_key
 """
 
 _NAME: LiteralString = """
@@ -98,6 +87,8 @@ class StoreWriter:
     """Of `discreet.embedding_space`."""
     sealer: FieldSealer
     """Of values and texts."""
+    keys: UserKeys
+    """Of the counts of entries."""
 
     async def write(self, cursor: Cursor, puts: Sequence[Put], vectors: Sequence[Sequence[Vectors]]) -> list[Impacts]:
         """Write `puts`, one an item, with the vectors of each one's texts. Their namespaces must be locked.
@@ -126,7 +117,10 @@ class StoreWriter:
         item_keys = [put.item_key for put, _ in puts]
         await cursor.execute(_DELETE_TEXTS, {"user_key": user_key, "item_keys": item_keys})
         deleted = await cursor.fetchall()
-        await self._write_texts(cursor, user_key, puts)
+        texts = await self._write_texts(cursor, user_key, puts)
+        went = [row["entry_id"] for row in deleted]
+        space_key = self.space_key if texts else None
+        await count_entries(cursor, user_key, self.keys, added=texts, gone=went, space_key=space_key)
         words = [text.words for put, _ in puts for text in put.texts]
         await count_tokens(cursor, user_key, new=words, gone=map(tokens_of, deleted))
         if gone:
@@ -141,7 +135,10 @@ class StoreWriter:
         times = {"created_at": created_at, "updated_at": updated_at}
         return {"user_key": put.user_key, "item_key": put.item_key, "key": put.key, "ttl": put.ttl, **times, **columns}
 
-    async def _write_texts(self, cursor: Cursor, user_key: UUID, puts: Sequence[tuple[Put, Sequence[Vectors]]]) -> None:
+    async def _write_texts(
+        self, cursor: Cursor, user_key: UUID, puts: Sequence[tuple[Put, Sequence[Vectors]]]
+    ) -> list[UUID]:
+        """Write the texts of `puts`; return their entries."""
         now = datetime.now(UTC)
         rows = [
             text_row(
@@ -157,6 +154,5 @@ class StoreWriter:
             for put, own in puts
             for position, (text, vector) in enumerate(zip(put.texts, own, strict=True))
         ]
-        if rows:
-            await write_rows(cursor, rows, replaced=())
-            await cursor.execute(_COUNT, {"user_key": user_key, "texts": len(rows), "space_key": self.space_key})
+        await write_rows(cursor, rows, replaced=())
+        return [row["entry_id"] for row in rows]

@@ -10,17 +10,16 @@ from pgvector import HalfVector
 
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.locks import UserLocks
-from discreet.storage.memories.rows import Vectors
+from discreet.storage.memories.rows import TEXT_COLUMNS, Vectors
 
 FIRST_ID = UUID(int=0)
 """No id is smaller."""
 
-_NEXT: LiteralString = """
-SELECT user_key, entry_id, text, sealed_text,
-    (SELECT epoch FROM discreet.users WHERE user_key = %(user_key)s) AS epoch
-FROM discreet.memory
-WHERE user_key = %(user_key)s AND space_key <> %(space_key)s AND entry_id >= %(first)s
-ORDER BY entry_id
+_NEXT: LiteralString = f"""
+SELECT {TEXT_COLUMNS}, (SELECT epoch FROM discreet.users WHERE user_key = %(user_key)s) AS epoch
+FROM discreet.memory m
+WHERE m.user_key = %(user_key)s AND m.space_key <> %(space_key)s AND m.entry_id >= %(first)s
+ORDER BY m.entry_id
 LIMIT %(limit)s
 """
 
@@ -42,7 +41,7 @@ WHERE user_key = %(user_key)s
 async def rows_to_move(
     pool: Pool, user_keys: Sequence[UUID], *, first: UUID, space_key: int, limit: int
 ) -> list[dict[str, Any]]:
-    """Return at most `limit` rows of other spaces with user_key, entry_id, text, sealed_text, and the epoch of their user.
+    """Return at most `limit` rows of other spaces with `TEXT_COLUMNS`, and the epoch of their user.
 
     They come in the order of `user_keys`, those of the first user from the id `first` on.
     """

@@ -47,12 +47,14 @@ CREATE TABLE discreet.users (
 CREATE INDEX users_expires ON discreet.users (expires_at) WHERE expires_at IS NOT NULL;
 
 -- A user's memories as a whole. Who saves or deletes some locks this row, FOR NO KEY UPDATE: one writer a user.
--- memories: how many rows of discreet.memory, up to what was lost in a crash.
+-- memories: how many rows of discreet.memory; entries: a keyed sum of their ids, and a keyed digest of both, by which rows that are missing are
+-- found. NULL: there never were any.
 -- space_key: the space that all of them are in; NULL if they are in several.
 CREATE TABLE discreet.user_memories (
     user_key uuid PRIMARY KEY REFERENCES discreet.users ON DELETE CASCADE,
     memories bigint NOT NULL DEFAULT 0,
-    space_key smallint REFERENCES discreet.embedding_space
+    space_key smallint REFERENCES discreet.embedding_space,
+    entries bytea
 ) WITH (fillfactor = 70);
 
 -- Who is still to be moved to another space.

@@ -33,7 +33,8 @@ CREATE INDEX users_expires ON discreet.users (expires_at) WHERE expires_at IS NO
 CREATE TABLE discreet.user_memories (
     user_key uuid PRIMARY KEY REFERENCES discreet.users ON DELETE CASCADE,
     memories bigint NOT NULL DEFAULT 0,
-    space_key smallint REFERENCES discreet.embedding_space
+    space_key smallint REFERENCES discreet.embedding_space,
+    entries bytea
 ) WITH (fillfactor = 70);
 
 CREATE INDEX user_memories_space ON discreet.user_memories (space_key);
