@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from langchain_core.messages import BaseMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from discreet.redaction.id_forms import KNOWN_ID
+from discreet.redaction.id_forms import is_id
 
 ENGINE_ID = re.compile(r"((lc_)?run-{1,2})?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-\d{1,3})?", re.IGNORECASE)
 """A UUID, alone or as LangChain writes a run's messages: `lc_run--<uuid>-0`."""
@@ -36,7 +36,7 @@ def safe_id(message_id: str | None, redact: Redact | None = None) -> str | None:
     if message_id.endswith(ANSWER):
         return f"{safe_id(message_id.removesuffix(ANSWER), redact)}{ANSWER}"
     if SAFE_ID.fullmatch(message_id):
-        if KNOWN_ID.fullmatch(message_id):
+        if is_id(message_id):
             return message_id
         if (redact or _default_redact())(message_id) == message_id:
             return message_id

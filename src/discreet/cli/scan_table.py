@@ -77,8 +77,7 @@ def places_table(places: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Table
         for place, types in sorted(of_table.items(), key=lambda each: -sum(each[1].values()))
     ]
     told = (
-        (table, place, ", ".join(f"{count:,} {name}" for name, count in types.items()))
-        for table, place, types in lines
+        (table, place, ", ".join(f"{count:,} {name}" for name, count in types.items())) for table, place, types in lines
     )
     return _table(("table", "column and keys", "values"), (), told) if lines else None
 

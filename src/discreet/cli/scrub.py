@@ -134,22 +134,10 @@ def _says_yes() -> bool:
 
 
 def _print(report: ScrubReport) -> None:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("table")
-    changes = ("would change", "would go") if report.dry_run else ("changed", "deleted")
-    for name in ("rows", *changes, "bytes before", "after"):
-        table.add_column(name, justify="right")
-    for each in report.tables:
-        numbers = (each.rows, each.changed, each.deleted)
-        table.add_row(
-            each.table, *(f"{number:,}" for number in numbers), decimal(each.bytes_before), decimal(each.bytes_after)
-        )
     console = Console(highlight=False)
-    console.print(table)
+    console.print(_table(report))
     if (places := places_table({each.table: each.places for each in report.tables})) is not None:
-        console.print()
-        console.print(places)
-        console.print()
+        console.print("", places, "", sep="\n")
     print(f"{report.threads:,} threads, {report.open_threads:,} of them in the middle of a turn.")
     if report.pruned:
         print(
@@ -172,6 +160,20 @@ def _print(report: ScrubReport) -> None:
         )
     if report.left is not None:
         _print_left(report)
+
+
+def _table(report: ScrubReport) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("table")
+    changes = ("would change", "would go") if report.dry_run else ("changed", "deleted")
+    for name in ("rows", *changes, "bytes before", "after"):
+        table.add_column(name, justify="right")
+    for each in report.tables:
+        numbers = (each.rows, each.changed, each.deleted)
+        table.add_row(
+            each.table, *(f"{number:,}" for number in numbers), decimal(each.bytes_before), decimal(each.bytes_after)
+        )
+    return table
 
 
 def _print_left(report: ScrubReport) -> None:

@@ -13,6 +13,7 @@ from discreet.redaction.word_index import Kinds
 RANDOM_ID: Final = lazy(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}"  # UUID
     r"|(?=[0-9]+[a-f]|(?:[0-9]*[a-f]){4})(?:[0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})"
+    r"|auth0\|[0-9a-f]{24}"
     r"|(?=(?:[0-9]*[A-Z]){4})[0-7][0-9A-HJKMNP-TV-Z]{25}"  # ULID
     r"|(?:[a-z]{1,32}(?:_[a-z]{1,32})?_)?(?=(?:[0-9]*[a-z]){4})[0-7][0-9a-hjkmnp-tv-z]{25}"  # in small letters, TypeID
 )
@@ -45,12 +46,52 @@ _RANDOM: Final = lazy(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[\w+/=.:|~-]{20,25
 """What may be an id if its name says so: longer than the numbers that organisations give people."""
 
 _ENDINGS: Final = frozenset(
-    "id ids uid uuid guid ulid sha sha1 sha256 sha512 md5 hash hashes digest etag checksum fingerprint commit revision cursor".split()
+    [
+        "id",
+        "ids",
+        "uid",
+        "uuid",
+        "guid",
+        "ulid",
+        "sha",
+        "sha1",
+        "sha256",
+        "sha512",
+        "md5",
+        "hash",
+        "hashes",
+        "digest",
+        "etag",
+        "checksum",
+        "fingerprint",
+        "commit",
+        "revision",
+        "cursor",
+    ]
 )
 """Last words of names under which ids stand."""
-_SECRET: Final = frozenset("pass auth session sid cookie csrf xsrf otp pin code verifier nonce signature salt bearer private".split())
+_SECRET: Final = frozenset(
+    [
+        "pass",
+        "auth",
+        "session",
+        "sid",
+        "cookie",
+        "csrf",
+        "xsrf",
+        "otp",
+        "pin",
+        "code",
+        "verifier",
+        "nonce",
+        "signature",
+        "salt",
+        "bearer",
+        "private",
+    ]
+)
 """Words of names of secrets, beside those that the redactor knows in any text."""
-_PERSONS: Final = frozenset("national citizen personal card phone bank insurance ssn".split())
+_PERSONS: Final = frozenset(["national", "citizen", "personal", "card", "phone", "bank", "insurance", "ssn"])
 """Likewise of numbers that are somebody's."""
 _WORD: Final = lazy(r"[A-Z]?[^\W\dA-Z_]+[0-9]*|[A-Z]+(?![^\W\dA-Z_])[0-9]*|[0-9]+")
 _PASSWORDS_AND_KEYS: Final = Kinds("secret", "password", "key")
@@ -58,6 +99,8 @@ _NUMBERS_OF_PERSONS: Final = Kinds("identity", "person", "member", "bank", "medi
 _REACH: Final = 100
 """Characters around an id in which a word says that it is a secret."""
 
+_LONGEST_NAME: Final = 256
+"""What is longer is no name, and nobody knows what it says."""
 _DIGITS: Final = lazy("(?:[0-9][-_]?){8}")
 """What may be somebody's number, or hold one."""
 
@@ -82,6 +125,11 @@ def is_named_id(text: str, name: str | None) -> bool:
     return _RANDOM.fullmatch(text) is not None
 
 
+def is_key_name(name: str | None) -> bool:
+    """Return whether a name says that a password or a key stands under it, whatever that looks like."""
+    return name is not None and _says(name).key
+
+
 def is_told_secret(view: View, start: int, end: int) -> bool:
     """Return whether a word for a password or a key stands near a part of a text."""
     return any(
@@ -93,6 +141,8 @@ class _Said(NamedTuple):
     """What a name says of its value."""
 
     id: bool
+    key: bool
+    """A password or a key itself, not the id of one."""
     secret: bool
     person: bool
     """Whether a number of somebody's stands under it."""
@@ -100,11 +150,15 @@ class _Said(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _says(name: str) -> _Said:
+    if len(name) > _LONGEST_NAME:
+        return _Said(id=False, key=False, secret=True, person=True)
     words = [word.lower() for word in _WORD.findall(name)]
     spaced = View(" ".join(words))
+    is_id_name, is_key = bool(words) and words[-1] in _ENDINGS, bool(_PASSWORDS_AND_KEYS.found(spaced))
     return _Said(
-        id=bool(words) and words[-1] in _ENDINGS,
-        secret=not _SECRET.isdisjoint(words) or bool(_PASSWORDS_AND_KEYS.found(spaced)),
+        id=is_id_name,
+        key=is_key and not is_id_name,
+        secret=is_key or not _SECRET.isdisjoint(words),
         person=not _PERSONS.isdisjoint(words) or bool(_NUMBERS_OF_PERSONS.found(spaced)),
     )
 

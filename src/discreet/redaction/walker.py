@@ -104,16 +104,18 @@ class _Walk:
         if is_id(text, name):
             return text
         if is_named_id(text, name):
-            read = self._redactor.redact(NEUTRAL + text)
-            return read.removeprefix(NEUTRAL) if read.startswith(NEUTRAL) else issue(UNKNOWN)
+            return self._behind(NEUTRAL, text)
         alone = self._redactor.redact(text)
         if not name or alone != text or not 0 < len(text) <= MAX_NAMED_CHARS or len(name) > MAX_NAMED_CHARS:
             return alone
-        named = self._redactor.redact(f"{name}: {text}")
-        if named.endswith(text):
+        return self._behind(f"{name}: ", text)
+
+    def _behind(self, said: str, text: str) -> str:
+        """Return a text redacted as it stands behind another, which tells what it is."""
+        read = self._redactor.redact(said + text)
+        if read.endswith(text):
             return text
-        prefix = f"{name}: "
-        return named.removeprefix(prefix) if named.startswith(prefix) else issue(UNKNOWN)
+        return read.removeprefix(said) if read.startswith(said) else issue(UNKNOWN)
 
     def _number(self, value: float | Decimal, name: str | None) -> Any:
         """Return the number, or a placeholder if it is a sensitive one when written out."""

@@ -152,8 +152,6 @@ class _Look:
     ) -> None:
         """Look through something stored, or through bytes within something."""
         try:
-            if self._within > MAX_WITHIN:
-                raise ScanError("nested too deep")
             decoded = self._decoded(kind, data)
         except ScanError as error:
             self.seen.errors.append(str(error))
@@ -208,6 +206,8 @@ class _Look:
         self.seen.found(types if is_persons(text, name, types) else (), self.shown(path))
 
     def _decoded(self, kind: str | None, data: bytes | str) -> Decoded:
+        if self._within > MAX_WITHIN:
+            raise ScanError("nested too deep")
         if kind and isinstance(data, bytes):
             return decode_typed(kind, data, look=self._message, room=self._room)
         return decode(data, room=self._room)
@@ -226,9 +226,7 @@ class _Look:
         elif isinstance(value, (int, float)) and not isinstance(value, bool) and (text := number_text(value)):
             self.number(text, name, path)
 
-    def _inside(
-        self, value: Any, name: str | None, path: Path | None
-    ) -> Iterator[tuple[Any, str | None, Path | None]]:
+    def _inside(self, value: Any, name: str | None, path: Path | None) -> Iterator[tuple[Any, str | None, Path | None]]:
         """Yield the parts of a container, with what each is called and where it stands. Its keys are looked at at once."""
         if isinstance(value, Foreign):
             if not self._is_settled(value, path):

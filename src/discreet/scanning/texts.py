@@ -11,7 +11,7 @@ from discreet.redaction.blocks import joined_safely
 from discreet.redaction.clean_texts import digest_of
 from discreet.redaction.engine import Redactor
 from discreet.redaction.findings import Finding, merge
-from discreet.redaction.id_forms import NEUTRAL, is_id, is_named_id
+from discreet.redaction.id_forms import NEUTRAL, is_id, is_key_name, is_named_id
 from discreet.redaction.placeholders import BYTES, written
 from discreet.redaction.threads import ThreadRedactor
 from discreet.redaction.walker import DATA_URL, MAX_NAMED_CHARS, MEDIA_NAMES, PAYLOAD
@@ -66,7 +66,8 @@ class Texts:
 
     def find(self, text: str, name: str | None = None) -> Found:
         """Return what `text` holds that stands under `name`."""
-        if len(text) < LEAST_CHARS or _ENGINE_MADE.fullmatch(text) or is_id(text, name):
+        is_engines = _ENGINE_MADE.fullmatch(text) and not is_key_name(name)
+        if len(text) < LEAST_CHARS or is_engines or is_id(text, name):
             return NOTHING
         named = name if name is not None and _tells(text, name) else ""
         key = (named, text) if len(text) <= SHORT_CHARS else digest_of(named, text)

@@ -59,6 +59,14 @@ def test_the_place_is_that_of_the_escapes():
     assert Redactor().findings("so ann%40example.com ok") == [Finding("EMAIL", 3, 20)]
 
 
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("said", [f"mail: {MAIL}", f"Почта: {MAIL}", f"Thư điện tử: {MAIL}", f"我的邮箱是{MAIL}"])
+def test_text_in_utf_16_is_read(said, codec):
+    raw = said.encode(codec)
+    assert redact(f"so {raw.hex()} ok") == "so <EMAIL> ok"
+    assert redact(f"so {base64.b64encode(raw).decode()} ok") in ("so <EMAIL> ok", "so <SECRET> ok")
+
+
 def test_encoded_text_too_long_to_be_searched_is_masked():
     harmless = base64.b64encode(b"hello " * (MAX_DECODED_CHARS // 6 + 1)).decode()
     assert redact(f"a {harmless} b") == "a <UNKNOWN> b"

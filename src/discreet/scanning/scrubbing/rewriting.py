@@ -38,6 +38,7 @@ from discreet.scanning.values import (
 from discreet.scanning.values.media import is_file, is_media, said_in, without
 from discreet.scanning.values.pickles import Literal, LiteralBytes, LiteralNumber, rewrite_pickle
 from discreet.scanning.values.readable import runs
+from discreet.scanning.values.streams import TooLargeError
 
 _CONVERSATIONS: Final = CheckpointPolicy().messages
 _INPUT_DEPTH: Final = 2
@@ -117,24 +118,23 @@ class Rewriter:
         """
         if self._is_dropped(place):  # whatever it is
             raise Drop
-        if place.within > MAX_WITHIN:
-            raise ScanError("nested too deep")
         decoded = self._decoded(kind, data, place)
+        made: bytes | str = data
         match decoded.form:
             case "sealed" | "null":
-                return data
+                pass
             case "pickle":
-                return self._pickle(decoded.value, place)
+                made = self._pickle(decoded.value, place)
             case "stream":
-                return self._stream(decoded.value, data, place)
+                made = self._stream(decoded.value, data, place)
             case "media":
-                return self._media(decoded.value.data, place)
+                made = self._media(decoded.value.data, place)
             case "bytes":
-                return self._opaque(decoded.value.data)
-        value = self.value(decoded.value, place)
-        if _same(value, decoded.value):
-            return data
-        return self._written(decoded, value, data)
+                made = self._opaque(decoded.value.data)
+            case _:
+                value = self.value(decoded.value, place)
+                made = data if _same(value, decoded.value) else self._written(decoded, value, data)
+        return made
 
     def number(self, text: str, name: str) -> str:
         """Return what stands for a number of a column."""
@@ -181,6 +181,8 @@ class Rewriter:
 
     @staticmethod
     def _decoded(kind: str | None, data: bytes | str, place: Place) -> Decoded:
+        if place.within > MAX_WITHIN:
+            raise ScanError("nested too deep")
         is_told = kind and isinstance(data, bytes)
         return decode_typed(kind, data, room=place.room) if is_told else decode(data, room=place.room)  # type: ignore[arg-type]  # as it was asked
 
@@ -342,6 +344,8 @@ class Rewriter:
         """Return bytes within a value rewritten: of a kind that they show themselves, unless one is told."""
         try:
             made = self.rewrite(kind, data, replace(place, within=place.within + 1))
+        except (TooLargeError, RecursionError):
+            made = written(BYTES).encode()
         except ScanError:
             made = self._opaque(data)
         assert isinstance(made, bytes), "of bytes"
@@ -377,14 +381,14 @@ class Rewriter:
         texts: dict[int, str] = {}
         contents: dict[int, bytes] = {}
         numbers: set[int] = set()
-        for value, name, is_array in _literals(pickled.value, place.channel):
+        for value, name, has_size in _literals(pickled.value, place.channel):
             if isinstance(value, list):
                 data = bytes(value)
                 numbers |= {each.at for each in value} if self._bytes(data, name, place) != data else set()
             elif isinstance(value, LiteralBytes):
                 made = self._nested(bytes(value), name, place)
                 if made != value:
-                    made = fitted(made, len(value)) if is_array else made
+                    made = fitted(made, len(value)) if has_size else made
                     into: dict[int, Any] = texts if value.in_text else contents
                     into[value.at] = made.decode("latin-1") if value.in_text else made
             elif isinstance(value, LiteralNumber):
@@ -415,20 +419,20 @@ def _literals(value: Any, name: str | None) -> Iterator[tuple[Any, str | None, b
     done: set[int] = set()
     stack: list[tuple[Any, str | None, bool]] = [(value, name, False)]
     while stack:
-        value, name, is_array = stack.pop()
+        value, name, has_size = stack.pop()
         if isinstance(value, (Literal, LiteralNumber, LiteralBytes)):
-            yield value, name, is_array
+            yield value, name, has_size
         elif isinstance(value, (dict, list, Foreign)) and id(value) not in done:
             done.add(id(value))
             if isinstance(value, list):
                 if bytes_of_list(value) is not None and all(isinstance(each, LiteralNumber) for each in value):
-                    yield value, name, is_array
-                stack += [(item, name, is_array) for item in value]
+                    yield value, name, has_size
+                stack += [(item, name, has_size) for item in value]
             elif isinstance(value, dict):
-                stack += [(key, None, is_array) for key in value]
-                stack += [(item, str(key) if isinstance(key, str) else name, is_array) for key, item in value.items()]
+                stack += [(key, None, has_size) for key in value]
+                stack += [(item, str(key) if isinstance(key, str) else name, has_size) for key, item in value.items()]
             else:
-                stack.append((value.arg, name, is_array or value.name.startswith("numpy.")))
+                stack.append((value.arg, name, has_size or value.name.startswith("numpy.")))
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -56,9 +56,7 @@ def changes_of(rewriter: Rewriter, table: Table, row: Row, place: Place, counts:
     return changes
 
 
-def count_changed(
-    inspector: Inspector, table: Table, row: Row, changes: Changes, counts: TableChanges
-) -> None:
+def count_changed(inspector: Inspector, table: Table, row: Row, changes: Changes, counts: TableChanges) -> None:
     """Count what is in the values of a row that change, by the names that they stand under."""
     for column in table.columns:
         before, _ = changes.get(column.name, (None, None))

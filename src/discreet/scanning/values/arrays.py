@@ -24,7 +24,7 @@ def is_array(value: Any) -> bool:
 
 def texts_of_array(value: Opaque) -> list[str]:
     """Return the texts of an array; none of one of numbers, or of one that can't be read."""
-    parts, items = _array(value)
+    _, items = _array(value)
     return [] if items is None else [_text(item) for item in items]
 
 

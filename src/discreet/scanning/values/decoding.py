@@ -82,13 +82,22 @@ def decode(data: bytes | str, *, room: Room | None = None) -> Decoded:
     text = _utf_8(data)
     if text is not None and not _CONTROLS.search(text):
         return _of_text(text)
+    found = _by_signature(data, room or Room()) or _by_content(data)
+    if found is not None:
+        return found
+    return Decoded("bytes", Opaque(data)) if text is None or "\0" in text else _of_text(text)
+
+
+def _by_signature(data: bytes, room: Room) -> Decoded | None:
     if is_pickle(data):
         with suppress(ScanError):
             return Decoded("pickle", read_pickle(data))
-    if (stream := opened(data, room or Room())) is not None:
+    if (stream := opened(data, room)) is not None:
         return Decoded("stream", stream)
-    if is_media(data):
-        return Decoded("media", Opaque(data))
+    return Decoded("media", Opaque(data)) if is_media(data) else None
+
+
+def _by_content(data: bytes) -> Decoded | None:
     with suppress(ScanError):
         if isinstance(value := unpack(data), (list, dict)):
             return Decoded("msgpack", value)
@@ -96,7 +105,7 @@ def decode(data: bytes | str, *, room: Room | None = None) -> Decoded:
         wide = text_of(data, codec)
         if wide is not None and not _CONTROLS.search(wide):
             return _of_text(wide, codec)
-    return Decoded("bytes", Opaque(data)) if text is None or "\0" in text else _of_text(text)
+    return None
 
 
 def _utf_8(data: bytes) -> str | None:

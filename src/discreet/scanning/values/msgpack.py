@@ -59,14 +59,14 @@ def unpack(data: bytes, *, depth: int = 0, look: Look | None = None) -> Any:
         value, *behind = ormsgpack.unpackb(
             _PAIR + data + _MARK, option=_READ, ext_hook=lambda code, inner: _part(code, inner, depth + 1, look)
         )
-        if behind != [_MARK_READ]:
-            raise ValueError("more than one value")
-        return value
     except (ValueError, TypeError, RecursionError) as error:  # ormsgpack.MsgpackDecodeError is a ValueError
         told = str(error).lower()
         raise ScanError(
             "nested too deep" if "recursion" in told or "nested too deep" in told else "no whole msgpack"
         ) from None
+    if behind != [_MARK_READ]:
+        raise ScanError("no whole msgpack")
+    return value
 
 
 def unpack_message(data: bytes) -> Any:

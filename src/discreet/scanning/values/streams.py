@@ -24,6 +24,10 @@ _NAMED: Final = 0x1C
 _HEAD: Final = 512
 
 
+class TooLargeError(ScanError):
+    """What is compressed is larger than may be opened."""
+
+
 class Packing(NamedTuple):
     """A way to compress."""
 
@@ -65,7 +69,7 @@ def opened(data: bytes, room: Room) -> Stream | None:
     """Return what all of `data` is when it is opened; None if it is no whole stream.
 
     Raises:
-        ScanError: It holds more than there is room for.
+        TooLargeError: It holds more than there is room for.
     """
     packing = next((each for magic, each in _PACKINGS.items() if data.startswith(magic)), None)
     if packing is None and data[:1] in (b"\x08", b"\x18", b"\x28", b"\x38", b"\x48", b"\x58", b"\x68", b"\x78"):
@@ -92,10 +96,10 @@ def _read(reader: Any, data: bytes, room: Room) -> bytes:
     """Read a stream up to its end, or as far as there is room.
 
     Raises:
-        ScanError: There is more.
+        TooLargeError: There is more.
     """
     made = bytes(reader.decompress(data, room.left + 1))
     if len(made) > room.left:
-        raise ScanError(f"larger than {MAX_OPENED_BYTES >> 20} MB when it is opened")
+        raise TooLargeError(f"larger than {MAX_OPENED_BYTES >> 20} MB when it is opened")
     room.left -= len(made)
     return made
