@@ -87,8 +87,8 @@ def test_the_page_from_its_first_command_to_its_last(client, functions, redis_ur
 
         told = terminal.run(*dual_write, code=1)
         assert told.startswith("5 rounds copied, 0 were there. 1 ")
-        assert _without_numbers(told) == _shown("dual-write")
         (bad,) = terminal.folder.rglob("bad-rows/history.jsonl")
+        assert _without_numbers(told.replace(str(bad.parents[1]), ".discreet")) == _shown("dual-write")
         assert stat.S_IMODE(bad.stat().st_mode) == 0o600
         _until(lambda: storage.memory_settings.live.history_migration == "dual_write")
         append("U1", said(2))
