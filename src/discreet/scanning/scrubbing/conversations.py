@@ -33,7 +33,7 @@ def is_conversation(value: Any) -> bool:
 
 
 def what_stays(
-    items: Sequence[Any], *, is_open: bool, is_over: bool, text_of: TextOf, told_tools: Collection[str] = ()
+    items: Sequence[Any], *, is_open: bool, is_over: bool, told_tools: Collection[str] = (), text_of: TextOf = joined
 ) -> list[Any]:
     """Return which of a list's messages stay, in the form that the list has; `text_of` makes one text of their blocks.
 
@@ -62,7 +62,7 @@ def what_stays(
     return kept
 
 
-def without_content(item: Any, *, text_of: TextOf) -> Any:
+def without_content(item: Any, *, text_of: TextOf = joined) -> Any:
     """Return a message that stands alone, such as a tool's result in a channel of its own, with nothing of what it says."""
     message = as_message(item)
     assert message is not None, "asked of messages alone"

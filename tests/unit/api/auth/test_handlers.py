@@ -130,7 +130,9 @@ async def test_a_run_works_with_the_memories_of_who_calls(auth, named):
     assert value["kwargs"]["context"] == {"user_id": ANN}
 
 
-@pytest.mark.parametrize(("named", "expected"), [("bob", 403), (BOB, 403), ("", 422), (7, 422), ("\n", 422)])
+@pytest.mark.parametrize(
+    ("named", "expected"), [("bob", 403), (BOB, 403), ("", 422), (7, 403), (True, 422), ("\n", 422)]
+)
 async def test_a_run_in_somebody_elses_name_is_refused(auth, named, expected):
     assert await status(auth, "threads", "create_run", kwargs({"user_id": named})) == expected
     given = {"__context_provided__": True, "user_id": named}
