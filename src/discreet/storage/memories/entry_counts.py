@@ -16,6 +16,7 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from discreet.access.user_keys import UserKeys
+from discreet.storage.database.statements import fetch_in
 
 _SUM_BYTES: Final = 16
 _MODULUS: Final = 2 ** (8 * _SUM_BYTES)
@@ -80,8 +81,8 @@ async def count_entries(
         return
     count, entries = None, None
     if come or went:
-        row = await (await cursor.execute(_READ, {"user_key": user_key})).fetchone()
-        count = None if row is None else count_of(keys, user_key, row["memories"], row["entries"])
+        rows = await fetch_in(cursor, _READ, {"user_key": user_key})
+        count = count_of(keys, user_key, rows[0]["memories"], rows[0]["entries"]) if rows else None
     if count is not None:
         entries = count.plus(keys, come, went).signed(keys)
     given = {"added": len(come), "gone": len(went), "entries": entries, "space_key": space_key}

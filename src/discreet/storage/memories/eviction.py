@@ -10,6 +10,7 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from discreet.state.records import MemoryType
+from discreet.storage.database.statements import fetch_in
 
 UNCOUNTED: Final[tuple[MemoryType, ...]] = ("turn", "reasoning")
 """Types outside the limit: both are kept for a time of their own, turns with the conversation log."""
@@ -77,17 +78,14 @@ async def evict(
 
     `saved` are the entries of the save that it is done for. Return entry_id, thread_id, position and lexical of each.
     """
-    await cursor.execute(
-        _EVICT,
-        {
-            "user_key": user_key,
-            "limit": limit,
-            "least_room": math.ceil(limit * LEAST_ROOM),
-            "slack": SLACK,
-            "saved": list(saved),
-            "uncounted": list(UNCOUNTED),
-            "kept": list(KEPT),
-            "half_life": HALF_LIFE_DAYS * 86_400,
-        },
-    )
-    return await cursor.fetchall()
+    given = {
+        "user_key": user_key,
+        "limit": limit,
+        "least_room": math.ceil(limit * LEAST_ROOM),
+        "slack": SLACK,
+        "saved": list(saved),
+        "uncounted": list(UNCOUNTED),
+        "kept": list(KEPT),
+        "half_life": HALF_LIFE_DAYS * 86_400,
+    }
+    return await fetch_in(cursor, _EVICT, given)

@@ -99,13 +99,14 @@ async def count_tokens(
 async def _take(cursor: AsyncCursor[dict[str, Any]], user_key: UUID) -> Counter[int]:
     """Delete the rows of a user, who must be locked; return what they add up to."""
     counts: Counter[int] = Counter()
-    await cursor.execute(_TAKE, {"user_key": user_key}, binary=True)
-    await cursor.fetchone()  # in a pipeline there is no result before one is asked for
-    if (taken := cursor.pgresult) is not None:
-        for row in range(taken.ntuples):
-            tokens, documents = _numbers(taken.get_value(row, 0)), _numbers(taken.get_value(row, 1))
-            for token, number in zip(tokens, documents, strict=True):
-                counts[token] += number
+    async with cursor.connection.cursor(binary=True) as own:  # as `fetch_in`
+        await own.execute(_TAKE, {"user_key": user_key})
+        await own.fetchone()  # in a pipeline there is no result before one is asked for
+        if (taken := own.pgresult) is not None:
+            for row in range(taken.ntuples):
+                tokens, documents = _numbers(taken.get_value(row, 0)), _numbers(taken.get_value(row, 1))
+                for token, number in zip(tokens, documents, strict=True):
+                    counts[token] += number
     return counts
 
 

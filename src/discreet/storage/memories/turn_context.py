@@ -15,6 +15,7 @@ from discreet.retrieval.lexical import REACH, Impacts, Neighbour, TokenDigest, i
 from discreet.state.records import Place
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
+from discreet.storage.database.statements import fetch_in
 from discreet.storage.memories.rows import TEXT_COLUMNS, sparse, text_of
 
 _AT_PLACES: LiteralString = f"""
@@ -85,11 +86,9 @@ async def said_at(
     if not places:
         return []
     threads, positions = zip(*places, strict=True)
-    await cursor.execute(
-        _AT_PLACES, {"user_key": user_key, "thread_keys": list(map(digest, threads)), "positions": list(positions)}
-    )
+    asked = {"user_key": user_key, "thread_keys": list(map(digest, threads)), "positions": list(positions)}
     said, unreadable = [], []
-    for row in await cursor.fetchall():
+    for row in await fetch_in(cursor, _AT_PLACES, asked):
         place = row["thread_id"], row["position"]
         try:
             text = text_of(row, sealer)

@@ -183,6 +183,18 @@ async def test_a_deleted_memory_leaves_no_digest_of_a_word(storage):
     assert counts_of(storage.dsn).keys() == {key_of("zebra"), key_of("parrot")}
 
 
+@pytest.mark.slow
+async def test_hundreds_of_turns_that_come_at_once_and_again_are_stored_and_counted(storage):
+    turns = [
+        MemoryRecord(text=f"Parrot number {n} of {7 * n}", type="turn", thread_id=f"t{n % 10}", position=n // 10)
+        for n in range(1_200)
+    ]
+    for times in (1, 2):
+        stored = await storage.memories.save("ann", turns)
+        assert [record.text for record in stored] == [record.text for record in turns]
+        assert (times, counted(storage.dsn, "parrot"), counted(storage.dsn, "number")) == (times, 1_200, 1_200)
+
+
 async def test_an_erased_users_counts_go_with_them(storage):
     await save(storage, "ann", range(2))
     await save(storage, "bob", range(1))
