@@ -14,6 +14,7 @@ from discreet.access.epochs import Beginning
 from discreet.access.user_keys import UserKeys
 from discreet.retrieval.lexical import Impacts
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.statements import fetch_in
 from discreet.storage.database.users.epochs import FIRST_EPOCH
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.entry_counts import count_entries
@@ -115,8 +116,7 @@ class StoreWriter:
         if gone:
             await delete_items(cursor, user_key, gone)
         item_keys = [put.item_key for put, _ in puts]
-        await cursor.execute(_DELETE_TEXTS, {"user_key": user_key, "item_keys": item_keys})
-        deleted = await cursor.fetchall()
+        deleted = await fetch_in(cursor, _DELETE_TEXTS, {"user_key": user_key, "item_keys": item_keys})
         texts = await self._write_texts(cursor, user_key, puts)
         went = [row["entry_id"] for row in deleted]
         space_key = self.space_key if texts else None
