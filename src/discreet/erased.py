@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import logging
 import threading
@@ -11,24 +12,51 @@ from typing import Any
 from uuid import UUID
 from weakref import WeakMethod
 
+from discreet.shown_keys import shown_key
+
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Erased:
-    """Whose data went, as the database names it."""
+    """Whose data went, by digests: who holds something of theirs knows it again, and nobody learns of people that they don't know."""
 
-    user_key: UUID
+    person: UUID
+    """What stands for the user's key, see `shown_key`."""
     threads: Collection[UUID]
-    """Keyed digests of the ids of the threads that went with it, whole or in part."""
+    """What stands for the keys of the threads that went, whole or in part."""
     turns: Collection[str]
-    """What the turn vault knew their turns by."""
+    """SHA-256 of what the turn vault knew their turns by, in hex."""
     key_of: Callable[[str], UUID]
-    """Makes such a digest."""
+    """Makes the key of a thread."""
+
+    @classmethod
+    def of(
+        cls, user_key: UUID, *, threads: Collection[UUID], turns: Collection[str], key_of: Callable[[str], UUID]
+    ) -> Erased:
+        """Return it for keys that are known here."""
+        return cls(
+            person=shown_key(user_key),
+            threads=frozenset(map(shown_key, threads)),
+            turns=frozenset(map(_digest, turns)),
+            key_of=key_of,
+        )
+
+    def is_of(self, user_key: UUID) -> bool:
+        """Return whether it was this user's."""
+        return shown_key(user_key) == self.person
 
     def has_thread(self, thread_id: str) -> bool:
         """Return whether something of a thread went."""
-        return self.key_of(thread_id) in self.threads
+        return shown_key(self.key_of(thread_id)) in self.threads
+
+    def has_turn(self, turn: str) -> bool:
+        """Return whether a turn of the vault went."""
+        return _digest(turn) in self.turns
+
+
+def _digest(turn: str) -> str:
+    return hashlib.sha256(turn.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 Listener = Callable[[Erased], Awaitable[None] | None]

@@ -13,7 +13,7 @@ def digest_of(thread_id):
     return DIGESTS.get(thread_id, UUID(int=9))
 
 
-ERASED = Erased(user_key=UUID(int=7), threads=[UUID(int=1)], turns=[], key_of=digest_of)
+ERASED = Erased.of(UUID(int=7), threads=[UUID(int=1)], turns=[], key_of=digest_of)
 
 
 class Listener:
@@ -60,3 +60,10 @@ async def test_what_is_gone_is_not_told():
 def test_a_thread_is_known_by_its_digest():
     assert ERASED.has_thread("1")
     assert not ERASED.has_thread("2")
+
+
+def test_a_user_and_a_turn_are_known_by_who_has_them_and_told_to_nobody_else():
+    erased = Erased.of(UUID(int=7), threads=[], turns=["a turn"], key_of=digest_of)
+    assert (erased.is_of(UUID(int=7)), erased.is_of(UUID(int=8))) == (True, False)
+    assert (erased.has_turn("a turn"), erased.has_turn("another")) == (True, False)
+    assert not [word for word in (str(UUID(int=7)), "a turn") if word in repr(erased)]

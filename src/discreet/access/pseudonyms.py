@@ -7,13 +7,17 @@ from uuid import UUID
 from discreet.access.actor import Actor
 from discreet.access.identity import is_identity
 from discreet.access.user_keys import UserKeys
+from discreet.shown_keys import shown_key
 
 
 def pseudonym_of(actor: Actor, keys: UserKeys) -> str | None:
-    """Return an identity as it is, and for whatever else an actor is called by the key that a user of that id has."""
-    if actor.identity is None or is_identity(actor.identity):
-        return actor.identity
-    return str(keys.of_user(actor.identity))
+    """Return what stands for an actor, see `pseudonym`; None for the user themselves."""
+    return None if actor.identity is None else pseudonym(actor.identity, keys)
+
+
+def pseudonym(name: str, keys: UserKeys) -> str:
+    """Return an identity as it is, and for any other name a digest of the key that a user of that id has, never the key itself."""
+    return name if is_identity(name) else str(shown_key(keys.of_user(name)))
 
 
 def is_own(actor: Actor, user_key: UUID, keys: UserKeys) -> bool:

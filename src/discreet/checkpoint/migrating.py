@@ -17,7 +17,7 @@ from discreet.checkpoint.postgres.schema import Found, Step
 from discreet.checkpoint.postgres.setting_up import look, set_up
 from discreet.driver_errors import storage_errors
 
-THREAD_TABLES = ("checkpoint_threads", *durable.OWNED, "checkpoint_messages", "checkpoint_spill")
+THREAD_TABLES = ("checkpoint_threads", *durable.LANGGRAPHS, "checkpoint_messages", "checkpoint_spill")
 """Tables with the rows of threads, by thread_id."""
 
 

@@ -43,7 +43,6 @@ CREATE UNLOGGED TABLE IF NOT EXISTS checkpoint_spill (
     generation UUID NOT NULL,
     expires_at timestamptz NOT NULL,
     sealed BYTEA NOT NULL,
-    user_key UUID NOT NULL,
     saved_at TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (thread_id, ended)
 )
@@ -55,16 +54,16 @@ UNSAMPLED = unsampled("checkpoint_spill", "ended", "head", "sealed")
 
 SAVE = f"""
 WITH thread AS MATERIALIZED (
-    SELECT thread_id, user_key, deleted_at FROM checkpoint_threads WHERE thread_id = %(thread_id)s FOR SHARE
+    SELECT thread_id, deleted_at FROM checkpoint_threads WHERE thread_id = %(thread_id)s FOR SHARE
 )
-INSERT INTO checkpoint_spill AS kept (thread_id, ended, head, generation, expires_at, sealed, user_key, saved_at)
+INSERT INTO checkpoint_spill AS kept (thread_id, ended, head, generation, expires_at, sealed, saved_at)
 SELECT
     thread_id, %(ended)s, %(head)s, %(generation)s, now() + make_interval(secs => %(ttl_seconds)s), %(sealed)s,
-    user_key, now()
+    now()
 FROM thread
 WHERE deleted_at IS NULL OR {OVER} OR deleted_at <= coalesce(%(since)s::timestamptz, 'infinity')
 ON CONFLICT (thread_id, ended) DO UPDATE
-SET user_key = EXCLUDED.user_key, saved_at = EXCLUDED.saved_at, head = EXCLUDED.head, generation = EXCLUDED.generation,
+SET saved_at = EXCLUDED.saved_at, head = EXCLUDED.head, generation = EXCLUDED.generation,
     expires_at = EXCLUDED.expires_at, sealed = EXCLUDED.sealed
 WHERE (kept.head COLLATE "C", kept.generation) <= (EXCLUDED.head COLLATE "C", EXCLUDED.generation)
     OR kept.expires_at <= EXCLUDED.saved_at
@@ -73,7 +72,7 @@ WHERE (kept.head COLLATE "C", kept.generation) <= (EXCLUDED.head COLLATE "C", EX
 for this, or is seen: it has the row of the thread locked before it looks for what to delete."""
 
 KNOW = "INSERT INTO checkpoint_threads (thread_id, user_key) VALUES (%(thread_id)s, %(nobody)s) ON CONFLICT DO NOTHING"
-"""For a thread of which nothing is stored yet: a row of the spill has the owner of its thread."""
+"""For a thread of which nothing is stored yet: whoever deletes it has its row locked."""
 
 OVERDUE = """
 SELECT DISTINCT thread_id FROM (
@@ -211,7 +210,9 @@ class PostgresSpill(_SealedRows):
             async with self._cursor() as cursor:
                 await cursor.execute(KNOW, row)
                 saved = (await cursor.execute(SAVE, row)).rowcount == 1
-                await cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT, "thread_ids": []})
+                if cursor.is_apart:
+                    return saved  # what is over is the worker's to delete
+                await cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT})
                 for (overdue,) in await cursor.fetchall():
                     await cursor.execute(SWEEP, {"thread_id": overdue})
         return saved
@@ -285,7 +286,9 @@ class SyncPostgresSpill(_SealedRows):
         with storage_errors(), self._cursor() as cursor:
             cursor.execute(KNOW, row)
             saved = cursor.execute(SAVE, row).rowcount == 1
-            cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT, "thread_ids": []})
+            if cursor.is_apart:
+                return saved
+            cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT})
             for (overdue,) in cursor.fetchall():
                 cursor.execute(SWEEP, {"thread_id": overdue})
         return saved

@@ -106,7 +106,9 @@ class InMemoryTurnVault:
         self.drop(turn)
 
     def _drop_erased(self, erased: Erased) -> None:
-        for turn in erased.turns:
+        with self._lock:
+            gone = [turn for turn in self._turns if erased.has_turn(turn)]
+        for turn in gone:
             self.drop(turn)
 
     def _sweep(self, now: float) -> None:

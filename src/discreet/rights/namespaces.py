@@ -10,6 +10,7 @@ from uuid import UUID
 from langgraph.store.base import InvalidNamespaceError
 
 from discreet.access.identity import is_identity
+from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.store.namespaces import labels_of, span_of
@@ -21,9 +22,9 @@ PAGE = 1_000
 """Namespaces in one answer."""
 
 _BELOW: LiteralString = """
-SELECT path, user_key FROM discreet.store_namespace
-WHERE path > %(after)s AND path >= %(low)s AND path < %(high)s
-ORDER BY path
+SELECT path FROM discreet.store_paths(%(low)s, %(high)s) AS n (path)
+WHERE path COLLATE "C" > %(after)s
+ORDER BY path COLLATE "C"
 LIMIT %(limit)s
 """
 
@@ -44,7 +45,7 @@ class Namespace:
 
 
 async def owned_namespaces(
-    pool: Pool, user_id: str, *, named: Iterable[Sequence[str]] = (), after: str = "", limit: int = PAGE
+    pool: Pool, user_id: str, *, keys: UserKeys, named: Iterable[Sequence[str]] = (), after: str = "", limit: int = PAGE
 ) -> list[Namespace]:
     """Return at most `limit` namespaces of a user whose path comes after `after`, in the order of their paths.
 
@@ -65,9 +66,9 @@ async def owned_namespaces(
     with storage_errors():
         async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
             for low, high in _apart(map(span_of, roots)):
-                asked = {"low": low, "high": high, "after": after, "limit": limit - len(found)}
+                asked = {"low": max(low, after), "high": high, "after": after, "limit": limit - len(found)}
                 rows = await (await cursor.execute(_BELOW, asked)).fetchall()
-                found += [Namespace(row["path"], row["user_key"]) for row in rows]
+                found += [Namespace(row["path"], keys.of_namespace(row["path"])) for row in rows]
                 if len(found) >= limit:
                     break
     return found

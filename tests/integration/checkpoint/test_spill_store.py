@@ -179,8 +179,8 @@ async def test_the_table_is_not_written_to_the_wal(spill, execute):
 
 
 EXPIRED = """
-INSERT INTO checkpoint_spill (thread_id, head, generation, expires_at, sealed, user_key, saved_at)
-SELECT 'old' || n, 'head', gen_random_uuid(), now() - make_interval(secs => n), 'x', gen_random_uuid(), now()
+INSERT INTO checkpoint_spill (thread_id, head, generation, expires_at, sealed, saved_at)
+SELECT 'old' || n, 'head', gen_random_uuid(), now() - make_interval(secs => n), 'x', now()
 FROM generate_series(1, %s) n
 """
 

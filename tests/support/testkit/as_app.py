@@ -32,6 +32,7 @@ ELSEWHERE = {
     ),
     "has LangGraph's own saver or store, which names no user": (
         "checkpoint/leaks/test_control.py",
+        "checkpoint/postgres_tier/test_message_rows.py::test_a_stock_savers_thread",
         "checkpoint/test_against_stock.py",
         "checkpoint/test_branches.py",
         "checkpoint/test_owners.py::test_rows_of_another_saver",
@@ -61,7 +62,7 @@ ELSEWHERE = {
     "is of how a search is planned where no policy applies": (
         "storage/memories/test_searching.py::test_a_search_reads_the_covering_index_only",
     ),
-    "has roles of its own": ("storage/database/test_row_security.py",),
+    "has roles of its own": ("storage/database/test_row_security.py", "storage/database/test_keys_of_others.py"),
 }
 """Tests that mean nothing here, and why: how their ids begin, and what else is in them."""
 

@@ -14,10 +14,11 @@ from langgraph_sdk.auth import Auth
 from discreet.access.caller import Caller
 from discreet.access.user_keys import default_user_keys
 from discreet.errors import StorageError
+from discreet.shown_keys import shown_key
 from discreet.storage.shared import process_storage
 
 ThreadOwner: TypeAlias = Callable[[str], Awaitable[UUID | None]]
-"""Whose checkpoints a thread has, by its id; None if nobody's."""
+"""Whose checkpoints a thread has, by its id: the key of the user, or what stands for it, see `shown_key`; None if nobody's."""
 
 RETRY_SECONDS = 5
 """When to ask again; a restart of PostgreSQL takes about as long."""
@@ -43,4 +44,5 @@ async def is_anothers(thread_id: str, caller: Caller, owner_of: ThreadOwner) -> 
     except StorageError as error:
         raise Auth.exceptions.HTTPException(503, str(error), {"Retry-After": str(RETRY_SECONDS)}) from None
     keys = default_user_keys()
-    return owner not in {None, keys.of_user(caller.identity), keys.of_thread(thread_id)}
+    mine = keys.of_user(caller.identity), keys.of_thread(thread_id)
+    return owner not in {None, *mine, *map(shown_key, mine)}

@@ -276,6 +276,8 @@ class AsyncPostgresTier(AsyncPostgresSaver):
     async def _execute(self, statement: Statement) -> list[DictRow]:
         # A connection in pipeline mode commits when it is synced, at the end; one that isn't, with the statement.
         async with self._cursor(pipeline=self.pipe is not None) as cur:
+            if statement.of_all and cur.is_apart:
+                return []
             await cur.execute(statement.sql, statement.params)
             return await cur.fetchall() if statement.returns else []
 

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from discreet.checkpoint.postgres.puts import Steps
 from discreet.checkpoint.postgres.statements import Statement
-from discreet.checkpoint.postgres.threads import NOBODY
+from discreet.checkpoint.postgres.threads import NOBODY, OWN_COPY, OWNER_OF_SOURCE
 
 _COLUMNS: dict[str, Mapping[str, str]] = {
     "checkpoint_messages": {
@@ -20,7 +20,6 @@ _COLUMNS: dict[str, Mapping[str, str]] = {
         "kind": "text",
         "content": "text",
         "created_at": "timestamptz",
-        "user_key": "uuid",
     },
     "checkpoint_blobs": {
         "checkpoint_ns": "text",
@@ -28,7 +27,6 @@ _COLUMNS: dict[str, Mapping[str, str]] = {
         "version": "text",
         "type": "text",
         "blob": "bytea",
-        "user_key": "uuid",
     },
     "checkpoint_writes": {
         "checkpoint_ns": "text",
@@ -39,7 +37,6 @@ _COLUMNS: dict[str, Mapping[str, str]] = {
         "channel": "text",
         "type": "text",
         "blob": "bytea",
-        "user_key": "uuid",
     },
     "checkpoints": {
         "checkpoint_ns": "text",
@@ -48,22 +45,12 @@ _COLUMNS: dict[str, Mapping[str, str]] = {
         "type": "text",
         "checkpoint": "jsonb",
         "metadata": "jsonb",
-        "user_key": "uuid",
     },
 }
 """What is copied, table by table. Checkpoints come last: before them nothing of the copy is seen."""
 
 _MESSAGES = """
 SELECT checkpoint_ns, channel, position, message_id, kind, content FROM checkpoint_messages WHERE thread_id = %(thread_id)s
-"""
-
-_OWNER = "SELECT user_key, oldest_at FROM checkpoint_threads WHERE thread_id = %(source)s"
-
-_OWN = """
-INSERT INTO checkpoint_threads AS t (thread_id, user_key, oldest_at)
-VALUES (%(target)s, %(user_key)s, %(oldest_at)s::timestamptz)
-ON CONFLICT (thread_id) DO UPDATE SET user_key = EXCLUDED.user_key, oldest_at = EXCLUDED.oldest_at
-WHERE t.deleted_at IS NOT NULL
 """
 
 
@@ -77,9 +64,9 @@ def copy_thread(source_thread_id: str, target_thread_id: str) -> Steps[bool]:
     there = _by_place((yield Statement(_MESSAGES, {"thread_id": target}, returns=True)))
     if any(said != theirs.get(place, said) for place, said in there.items()):
         return False
-    owners = yield Statement(_OWNER, {"source": source}, returns=True)
+    owners = yield Statement(OWNER_OF_SOURCE, {"source": source}, returns=True)
     owner = owners[0] if owners else {"user_key": NOBODY, "oldest_at": "epoch"}
-    yield Statement(_OWN, {"target": target, **owner})
+    yield Statement(OWN_COPY, {"source": source, "target": target, **owner})
     # Checkpoints are read first: whatever is stored meanwhile, what those have that were read is there to be copied.
     found: dict[str, Sequence[Mapping[str, Any]] | None] = {}
     for table in reversed(_COLUMNS):

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 from psycopg import AsyncConnection, AsyncCursor, Connection, Cursor
 from psycopg.pq import Format, TransactionStatus
-from psycopg.rows import dict_row, scalar_row
+from psycopg.rows import dict_row
 from psycopg.sql import SQL, Literal
 
 from discreet.checkpoint.postgres.names import IN_SIGHT, RowSecurity, Tables, qualify, with_schema
 from discreet.checkpoint.postgres.routing import route
-from discreet.checkpoint.postgres.row_security import IS_IN_FORCE, by_function, finding, telling, told_by
+from discreet.checkpoint.postgres.row_security import IS_IN_FORCE, NAME_THREAD, by_function, thread_of
 from discreet.row_security import HAND_ON
 
 
@@ -29,11 +29,16 @@ class AsyncTableCursor(AsyncCursor[Any]):
         self.schema = schema
         self._row_security = row_security
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether the database shows this role the rows of one thread at a time."""
+        return self._row_security != "off"
+
     async def execute(  # type: ignore[override]  # no template strings
         self, query: str, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Execute `query` on our tables."""
-        seen = query if self._row_security == "off" else by_function(query)
+        seen = by_function(query) if self.is_apart else query
         routed, given = route(seen, with_schema(params, self.schema))
         async with self._told(query, params):
             return await super().execute(qualify(routed, self.schema), given, prepare=prepare, binary=binary)
@@ -49,21 +54,18 @@ class AsyncTableCursor(AsyncCursor[Any]):
     @asynccontextmanager
     async def _told(self, query: str, params: Any) -> AsyncIterator[None]:
         """Have the database know whose thread the block is about, in one round trip with what it executes."""
-        told = None if self._row_security == "off" else told_by(query, params)
-        if told is None:
+        thread = thread_of(query, params) if self.is_apart else None
+        if thread is None:
             yield
         elif self._row_security == "on":
             async with self.connection.pipeline():
-                await AsyncCursor(self.connection).execute(telling(self.schema), told.params())
+                await AsyncCursor(self.connection).execute(NAME_THREAD, (thread,))
                 yield
         else:
-            found = await (
-                await AsyncCursor(self.connection, row_factory=scalar_row).execute(finding(self.schema), told.params())
-            ).fetchone()
             async with self.connection.pipeline(), self.connection.transaction():
                 await AsyncCursor(self.connection).execute(HAND_ON)
                 await AsyncCursor(self.connection).execute(
-                    SQL("SET LOCAL discreet.user_key = {}").format(Literal(found))
+                    SQL("SET LOCAL discreet.thread = {}").format(Literal(thread))
                 )
                 yield
 
@@ -80,11 +82,16 @@ class TableCursor(Cursor[Any]):
         self.schema = schema
         self._row_security = row_security
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether the database shows this role the rows of one thread at a time."""
+        return self._row_security != "off"
+
     def execute(  # type: ignore[override]  # no template strings
         self, query: str, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Execute `query` on our tables."""
-        seen = query if self._row_security == "off" else by_function(query)
+        seen = by_function(query) if self.is_apart else query
         routed, given = route(seen, with_schema(params, self.schema))
         with self._told(query, params):
             return super().execute(qualify(routed, self.schema), given, prepare=prepare, binary=binary)
@@ -100,20 +107,17 @@ class TableCursor(Cursor[Any]):
     @contextmanager
     def _told(self, query: str, params: Any) -> Iterator[None]:
         """Have the database know whose thread the block is about, in one round trip with what it executes."""
-        told = None if self._row_security == "off" else told_by(query, params)
-        if told is None:
+        thread = thread_of(query, params) if self.is_apart else None
+        if thread is None:
             yield
         elif self._row_security == "on":
             with self.connection.pipeline():
-                Cursor(self.connection).execute(telling(self.schema), told.params())
+                Cursor(self.connection).execute(NAME_THREAD, (thread,))
                 yield
         else:
-            found = (
-                Cursor(self.connection, row_factory=scalar_row).execute(finding(self.schema), told.params())
-            ).fetchone()
             with self.connection.pipeline(), self.connection.transaction():
                 Cursor(self.connection).execute(HAND_ON)
-                Cursor(self.connection).execute(SQL("SET LOCAL discreet.user_key = {}").format(Literal(found)))
+                Cursor(self.connection).execute(SQL("SET LOCAL discreet.thread = {}").format(Literal(thread)))
                 yield
 
 

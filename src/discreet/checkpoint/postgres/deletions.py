@@ -100,7 +100,7 @@ def delete_threads(thread_ids: Sequence[str]) -> Steps[None]:
 
 def sweep() -> Steps[None]:
     """Take away some tombstones whose time is over."""
-    answer = yield Statement(threads.OVERDUE, {"thread_ids": []}, returns=True)
+    answer = yield Statement(threads.OVERDUE, returns=True, of_all=True)
     if answer:
         yield Statement(threads.SWEEP, {"thread_ids": [row["thread_id"] for row in answer]})
 

@@ -38,7 +38,7 @@ JOIN pg_namespace n ON n.nspname = s.name
 UNION ALL
 SELECT n.nspname::text, true, true, true, NULL
 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-WHERE p.proname = 'checkpoint_owner' AND n.nspname <> ALL (current_schemas(false))
+WHERE p.proname = 'checkpoint_threads_of_runs' AND n.nspname <> ALL (current_schemas(false))
     AND has_function_privilege(p.oid, 'EXECUTE') AND has_schema_privilege(n.oid, 'USAGE')
 ORDER BY number NULLS LAST
 """

@@ -20,16 +20,18 @@ from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
 from discreet.checkpoint.postgres.names import qualify
 from discreet.checkpoint.postgres.statements import Statement
 from discreet.checkpoint.postgres.threads import NOBODY
+from discreet.shown_keys import shown_key
 
 _THREADS: Final = """
 SELECT thread_id FROM checkpoint_threads
-WHERE user_key = %(user_key)s {after}
+WHERE user_key = %(user_key)s AND thread_id > %(after)s
 ORDER BY thread_id
 LIMIT %(limit)s
 """
-_AFTER_THREAD: Final = "AND thread_id > %(after)s"
+_OWN_THREADS: Final = "SELECT thread_id FROM checkpoint_threads_of_mine(%(after)s, %(limit)s) AS t (thread_id)"
+"""The same where the database keeps users apart: it knows who asks, and shows no key."""
 
-_OWNER: Final = "SELECT user_key FROM checkpoint_threads WHERE thread_id = %(thread_id)s"
+_OWNER: Final = "SELECT owner FROM checkpoint_threads WHERE thread_id = %(thread_id)s"
 
 _MESSAGES: Final = """
 SELECT thread_id, checkpoint_ns, channel, position, kind AS type, message_id, content, created_at
@@ -91,7 +93,7 @@ class OwnedThreads:
         return await self._tier.are_there()
 
     async def owner(self, thread_id: str) -> UUID | None:
-        """Return the key of whoever a thread belongs to, as its rows have it; None if nothing of it is kept, or it is nobody's.
+        """Return what stands for the key of whoever a thread belongs to, see `shown_key`; None if nothing of it is kept, or it is nobody's.
 
         One statement by the primary key; two more until the tables have been seen.
 
@@ -101,13 +103,12 @@ class OwnedThreads:
         """
         self._are_there = self._are_there or await self.are_there()
         rows = await self._tier.rows(_OWNER, {"thread_id": thread_id}) if self._are_there else []
-        owners = [row["user_key"] for row in rows if row["user_key"] != NOBODY]
+        owners: list[UUID] = [row["owner"] for row in rows if row["owner"] != shown_key(NOBODY)]
         return owners[0] if owners else None
 
     async def threads(self, user_key: UUID, *, after: str | None = None, limit: int) -> list[str]:
         """Return at most `limit` threads of a user that come after one, in the database's order."""
-        given = {"user_key": user_key, "after": after, "limit": limit}
-        rows = await self._tier.of_user(_THREADS.format(after="" if after is None else _AFTER_THREAD), given)
+        rows = await self._tier.threads({"user_key": user_key, "after": after or "", "limit": limit})
         return [row["thread_id"] for row in rows]
 
     async def messages(
@@ -147,13 +148,13 @@ class _Tier(AsyncPostgresTier):
     async def rows(self, sql: str, params: Mapping[str, Any]) -> list[DictRow]:
         return await self._run(partial(self._execute, Statement(sql, params, returns=True)))
 
-    async def of_user(self, sql: str, params: Mapping[str, Any]) -> list[DictRow]:
-        """Run what names a user and no thread, by the connection's own cursor: that of a storage tells the database whom."""
-        return await self._run(partial(self._execute_of_user, sql, params))
+    async def threads(self, params: Mapping[str, Any]) -> list[DictRow]:
+        """Return a user's threads, by the connection's own cursor: that of a storage tells the database whose they are."""
+        return await self._run(partial(self._threads, params))
 
-    async def _execute_of_user(self, sql: str, params: Mapping[str, Any]) -> list[DictRow]:
+    async def _threads(self, params: Mapping[str, Any]) -> list[DictRow]:
         async with self._connection() as conn:
             async with await table_cursor(conn, self._tables) as found:
-                schema = found.schema
+                sql = qualify(_OWN_THREADS if found.is_apart else _THREADS, found.schema)
             async with conn.cursor(row_factory=dict_row) as cursor:
-                return await (await cursor.execute(qualify(sql, schema).encode(), params)).fetchall()
+                return await (await cursor.execute(sql.encode(), params)).fetchall()

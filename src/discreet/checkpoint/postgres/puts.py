@@ -30,6 +30,7 @@ from discreet.checkpoint.postgres.row_cache import RowCache
 from discreet.checkpoint.postgres.statements import INSERT_WRITES, IS_SHARED, PUT, READ_ROWS, UPSERT_WRITES, Statement
 from discreet.checkpoint.postgres.threads import ADOPT, ALWAYS, NEVER, mark_of
 from discreet.errors import CheckpointError, ThreadDeletedError
+from discreet.shown_keys import shown_key
 
 MESSAGE_CHANNELS = ("messages",)
 """Where LangGraph's `MessagesState` has them."""
@@ -135,20 +136,18 @@ class MessageRows:
                 self.cache.put(thread_id, place, kept)
                 if answer[0]["is_new"] or answer[0]["was_nobodys"]:  # none that an erasure had to find
                     yield from _check_erased(thread_id, owner, since)
-                yield from self._adopt(thread_id, owner, answer[0], begun=where["base"] is None)
+                yield from self._adopt(thread_id, owner, answer[0]["owner"])
                 return bare(thread_id, *place)
             known = None
         raise CheckpointError(
             "A checkpoint was not stored: other processes were storing in the same thread. Try again."
         )
 
-    def _adopt(self, thread_id: str, owner: UUID, answer: Mapping[str, Any], *, begun: bool) -> Steps[None]:
-        """Give the thread to `owner`, if it was nobody's or its own."""
+    def _adopt(self, thread_id: str, user_key: UUID, found: UUID | None) -> Steps[None]:
+        """Give the thread to a user, if it was `found` to be its own."""
         thread_key = self._keys().of_thread(thread_id)
-        if owner != thread_key and (answer["owner"] == thread_key or (answer["is_new"] and not begun)):
-            adopt = Statement(ADOPT, {"thread_id": thread_id, "user_key": owner, "thread_key": thread_key})
-            yield adopt
-            yield adopt  # the first may have waited for others that stored, and did not see what
+        if user_key != thread_key and found == (of_thread := shown_key(thread_key)):
+            yield Statement(ADOPT, {"thread_id": thread_id, "user_key": user_key, "of_thread": of_thread})
 
     def put_writes(
         self,

@@ -1,17 +1,17 @@
-"""Whose thread a statement is about, where the database itself keeps users apart: told in the statement's own transaction.
+"""Which thread a statement is about, where the database itself keeps users apart: told in the statement's own transaction.
 
-Who knows the id of a thread may read it, as LangGraph has it. So the policies of `discreet roles` show the rows of one
-thread's owner: the function checkpoint_owner says who that is, and is asked in one round trip with the statement.
+Who knows the id of a thread may read it, as LangGraph has it. So the policies of `discreet roles` show the rows of the one thread that the
+transaction names in the parameter discreet.thread, and no others: neither those of its owner's other threads, nor those that
+other savers stored for nobody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
-from uuid import UUID
+from functools import lru_cache
+from typing import Any, Final
 
-from discreet.checkpoint.postgres.names import quoted
-from discreet.checkpoint.postgres.routing import OF_THREAD
+from discreet.checkpoint.postgres.threads import OWN_COPY, OWNER_OF_SOURCE
 from discreet.row_security import SEES_EVERYBODY
 
 IS_IN_FORCE = f"""
@@ -23,59 +23,39 @@ WHERE n.nspname = %(schema)s AND c.relname = 'checkpoints'
 """
 """Whether policies apply to this role, and on what. No row while there are no tables."""
 
-_NAME = "SELECT set_config('discreet.user_key', array_to_string({schema}.checkpoint_owner(%(thread)s, %(otherwise)s) || %(also)s::uuid[], ','), true)"
-FIND = "SELECT array_to_string({schema}.checkpoint_owner(%(thread)s, %(otherwise)s) || %(also)s::uuid[], ',') AS users"
-"""For a cluster, which hands on no parameter but one that is set by a statement of its own, SET LOCAL."""
+NAME_THREAD: Final = "SELECT set_config('discreet.thread', %s, true)"
 
 THREADS_OF_RUNS = "SELECT DISTINCT thread_id FROM checkpoints WHERE metadata ->> 'run_id' = ANY(%(run_ids)s)"
 """Names no thread: who knows the id of a run may delete its checkpoints, as LangGraph has it."""
 
-_BY_FUNCTION = {THREADS_OF_RUNS: "SELECT thread_id FROM checkpoint_threads_of_runs(%(run_ids)s) AS t (thread_id)"}
+_BY_FUNCTION: Final[Mapping[str, str]] = {
+    THREADS_OF_RUNS: "SELECT thread_id FROM checkpoint_threads_of_runs(%(run_ids)s) AS t (thread_id)",
+    OWNER_OF_SOURCE: "SELECT NULL::uuid AS user_key, NULL::timestamptz AS oldest_at",
+    OWN_COPY: "SELECT true AS is_done FROM checkpoint_own_copy(%(source)s, %(target)s)",
+}
+"""What a copy's owner is, the database finds out by itself: nobody's key is shown."""
 
 
 def by_function(query: str) -> str:
-    """Return `query`, or the one that a function of `discreet roles` answers where this role sees no rows for it."""
+    """Return `query`, or what a function of `discreet roles` answers where this role may not see what it asks for."""
     return _BY_FUNCTION.get(query, query)
 
 
-class Told(NamedTuple):
-    """Whose rows a statement needs."""
-
-    thread: str | None
-    """The owner of this thread; None: tombstones, and what other savers stored."""
-    otherwise: UUID | None = None
-    """Whose it is if it is new."""
-    also: Sequence[UUID] = ()
-    """Between whom it changes hands."""
-
-    def params(self) -> dict[str, Any]:
-        """Return it for a statement."""
-        return {"thread": self.thread, "otherwise": self.otherwise, "also": list(self.also)}
-
-
-def telling(schema: str) -> str:
-    """Return the statement that names who `Told` says."""
-    return _NAME.format(schema=quoted(schema))
-
-
-def finding(schema: str) -> str:
-    """Return the statement that finds who `Told` says."""
-    return FIND.format(schema=quoted(schema))
-
-
-def told_by(query: str, params: Any) -> Told | None:
-    """Return whose rows a statement needs; None if it says no thread: then it is for a role that sees all of them."""
+def thread_of(query: str, params: Any) -> str | None:
+    """Return the thread that a statement is about; None if it says none: then it is for a role that sees all of them."""
     if isinstance(params, Mapping):
         if "thread_ids" in params:
-            threads: Sequence[str] = params["thread_ids"]  # of several only what is nobody's is seen
-            return Told(threads[0] if len(threads) == 1 else None)
-        thread = next((params[name] for name in ("thread_id", "target", "source") if name in params), None)
-        if thread is None:
-            return None
-        owner: Any = params.get("user_key")
-        if "thread_key" in params:
-            return Told(thread, owner, (owner, params["thread_key"]))
-        return Told(thread, next(iter(owner), None) if isinstance(owner, list) else owner)
-    if isinstance(params, Sequence) and not isinstance(params, (str, bytes)) and OF_THREAD in query:
-        return Told(params[0])
-    return None
+            threads: Sequence[str] = params["thread_ids"]
+            return threads[0] if len(threads) == 1 else None
+        return next((params[name] for name in ("thread_id", "target", "source") if name in params), None)
+    place = _place_of_thread(query)
+    if place is None or not isinstance(params, Sequence) or isinstance(params, (str, bytes)):
+        return None
+    return str(params[place])
+
+
+@lru_cache(maxsize=64)
+def _place_of_thread(query: str) -> int | None:
+    """Return which parameter of a query of LangGraph's is the thread; None if it is about all."""
+    before, found, _ = query.lower().partition("thread_id = %s")
+    return before.count("%s") if found else None

@@ -12,7 +12,6 @@ from psycopg.sql import Literal
 from discreet.checkpoint.postgres.guard import GUARDS, add_guards, drop_guards
 from discreet.checkpoint.postgres.names import quoted
 from discreet.checkpoint.postgres.statements import Statement
-from discreet.checkpoint.postgres.threads import NOBODY
 from discreet.errors import MigrationError
 
 _MESSAGES = """
@@ -25,7 +24,6 @@ CREATE TABLE IF NOT EXISTS checkpoint_messages (
     kind TEXT NOT NULL CHECK (kind IN ('human', 'ai')),
     content TEXT NOT NULL,
     created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
-    user_key UUID NOT NULL,
     PRIMARY KEY (thread_id, checkpoint_ns, channel, position)
 )
 """
@@ -43,10 +41,11 @@ CREATE TABLE IF NOT EXISTS checkpoint_threads (
     thread_id TEXT PRIMARY KEY,
     user_key UUID NOT NULL,
     deleted_at TIMESTAMPTZ,
-    oldest_at TIMESTAMPTZ NOT NULL DEFAULT now()
+    oldest_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    owner UUID GENERATED ALWAYS AS (substr(encode(sha256(uuid_send(user_key)), 'hex'), 1, 32)::uuid) STORED
 )
 """
-"""oldest_at: nothing that our saver stored of the thread is older, but for what stays with its newest checkpoint. Whoever stores leaves
+"""user_key: whose it is; `owner` stands for it, see `shown_key`, where who reads may be somebody else. oldest_at: nothing that our saver stored of the thread is older, but for what stays with its newest checkpoint. Whoever stores leaves
 it as it is; retention looks at a thread once that time is over, and moves it forward."""
 _CREATE_OWNER_INDEX = (
     "CREATE INDEX IF NOT EXISTS checkpoint_threads_user_key ON checkpoint_threads (user_key, thread_id)"
@@ -59,15 +58,14 @@ _CREATE_AGE_INDEX = (
     "CREATE INDEX IF NOT EXISTS checkpoint_threads_oldest_at ON checkpoint_threads (oldest_at, thread_id)"
 )
 
-OWNED = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
-"""LangGraph's tables, which have the key of the thread's owner in a column of ours: all zeros where another saver stored."""
-_ADD_OWNER = "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS user_key UUID NOT NULL DEFAULT '" + str(NOBODY) + "'"
+LANGGRAPHS = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
+"""LangGraph's tables that have rows of threads."""
 
 THREADS = "checkpoint_threads"
 
 _SAMPLED = f"""
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.relname IN {OWNED} AND a.attlen = -1 AND a.attname <> 'thread_id' AND coalesce(a.attstattarget, -1) <> 0
+WHERE c.relname IN {LANGGRAPHS} AND a.attlen = -1 AND a.attname <> 'thread_id' AND coalesce(a.attstattarget, -1) <> 0
 """
 """Columns of LangGraph's tables of which values are kept for the planner. It needs those of thread_id, for what is read and deleted of
 several threads at once."""
@@ -115,10 +113,6 @@ SELECT
         WHERE c.relnamespace = n.oid AND c.relname LIKE 'checkpoint%%'
     ) AS indexes,
     ARRAY(SELECT conname::text FROM pg_constraint WHERE connamespace = n.oid AND conname = ANY(%(guards)s)) AS guards,
-    ARRAY(
-        SELECT c.relname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-        WHERE c.relnamespace = n.oid AND a.attname = 'user_key' AND NOT a.attisdropped
-    ) AS owned,
     EXISTS (SELECT {_SAMPLED} AND c.relnamespace = n.oid) AS sampled
 FROM (SELECT (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s)) AS n(oid)
 """
@@ -135,8 +129,6 @@ class Found(NamedTuple):
     indexes: Mapping[str, bool]
     """Whether each is valid. One whose building was broken off is not, and nothing uses it."""
     guards: frozenset[str]
-    owned: frozenset[str]
-    """Tables that have a column for the owner."""
     sampled: bool = False
     """Whether values of LangGraph's tables are kept for the planner."""
     version: int = -1
@@ -165,13 +157,7 @@ def found(schema: str, row: Mapping[str, Any]) -> Found:
     """Return what the row of `looks` says."""
     indexes = {name: valid == "true" for name, valid in row["indexes"]}
     return Found(
-        schema,
-        row["here"],
-        frozenset(row["tables"]),
-        indexes,
-        frozenset(row["guards"]),
-        frozenset(row["owned"]),
-        sampled=row["sampled"],
+        schema, row["here"], frozenset(row["tables"]), indexes, frozenset(row["guards"]), sampled=row["sampled"]
     )
 
 
@@ -197,9 +183,8 @@ def missing(there: Found, guard: bool | None = None) -> list[Step]:
         for name, creating in OWN_TABLES.items()
         if name not in there.tables and not begin
     ]
-    owners = [] if begin else _owners(there)
     statistics = _statistics(there) if begin or migrations or there.sampled else []
-    return [*missing_schema(there), *begin, *migrations, *own, *owners, *statistics, *_indexes(there, done), *guarding]
+    return [*missing_schema(there), *begin, *migrations, *own, *statistics, *_indexes(there, done), *guarding]
 
 
 def missing_schema(there: Found) -> list[Step]:
@@ -232,21 +217,11 @@ def _begin(count: int, there: Found, guard: bool | None) -> list[Statement]:
     guards = [] if guard is False else add_guards(whole=True, there=there.guards)
     migrations = [statement for v in range(count) for statement in _migration(v)]
     own = [Statement(sql) for creating in OWN_TABLES.values() for sql in creating]
-    owners = [Statement(_ADD_OWNER.format(table=table)) for table in OWNED]
-    return [*migrations, *own, *owners, *guards]
+    return [*migrations, *own, *guards]
 
 
 def _migration(version: int) -> list[Statement]:
     return [Statement(BasePostgresSaver.MIGRATIONS[version]), Statement(_RECORD, {"v": version})]
-
-
-def _owners(there: Found) -> list[Step]:
-    """Return what adds the column for the owner. PostgreSQL rewrites no row for it."""
-    return [
-        Step(f"the column user_key of {table}", [Statement(_ADD_OWNER.format(table=table))])
-        for table in OWNED
-        if table not in there.owned
-    ]
 
 
 def _statistics(there: Found) -> list[Step]:

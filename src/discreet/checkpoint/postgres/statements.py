@@ -18,6 +18,8 @@ class Statement(NamedTuple):
     params: Mapping[str, Any] | None = None
     returns: bool = False
     """Whether rows come back."""
+    of_all: bool = False
+    """Whether it is about all threads: where the database keeps users apart it is left to the worker, and returns nothing."""
 
 
 _EXPAND_RUNS = f"""(
@@ -90,29 +92,29 @@ PUT = f"""
 WITH {threads.FENCE},
 {threads.RETURNED},
 ready AS (
-    SELECT user_key FROM allowed WHERE %(source)s::text IS NULL OR EXISTS (
+    SELECT is_so FROM allowed WHERE %(source)s::text IS NULL OR EXISTS (
         SELECT FROM checkpoints
         WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(checkpoint_ns)s AND checkpoint_id = %(source)s
     )
 ),
 new_blobs AS (
-    INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob, user_key)
-    SELECT %(thread_id)s, %(checkpoint_ns)s, b.channel, b.version, b.type, b.blob, ready.user_key
+    INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, b.channel, b.version, b.type, b.blob
     FROM ready CROSS JOIN unnest(
         %(blob_channels)s::text[], %(blob_versions)s::text[], %(blob_types)s::text[], %(blobs)s::bytea[]
     ) AS b(channel, version, type, blob)
     ON CONFLICT (thread_id, checkpoint_ns, channel, version) DO NOTHING
 ),
 new_messages AS (
-    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, message_id, kind, content, user_key)
-    SELECT %(thread_id)s, %(checkpoint_ns)s, m.channel, m.position, m.message_id, m.kind, m.content, ready.user_key
+    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, message_id, kind, content)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, m.channel, m.position, m.message_id, m.kind, m.content
     FROM ready CROSS JOIN json_to_recordset(%(messages)s::json)
         AS m(channel text, position int, message_id text, kind text, content text)
 ),
 stored AS (
     INSERT INTO checkpoints
-        (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata, user_key)
-    SELECT %(thread_id)s, %(checkpoint_ns)s, %(checkpoint_id)s, %(base)s, %(checkpoint)s, %(metadata)s, ready.user_key
+        (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, %(checkpoint_id)s, %(base)s, %(checkpoint)s, %(metadata)s
     FROM ready
     ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id)
     DO UPDATE SET checkpoint = EXCLUDED.checkpoint, metadata = EXCLUDED.metadata
@@ -126,10 +128,8 @@ _PUT_WRITES = """
 WITH {fence},
 stored AS (
     INSERT INTO checkpoint_writes
-        (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob, user_key)
-    SELECT
-        %(thread_id)s, %(checkpoint_ns)s, %(base)s, %(task_id)s, %(task_path)s, w.idx, w.channel, w.type, w.blob,
-        allowed.user_key
+        (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, %(base)s, %(task_id)s, %(task_path)s, w.idx, w.channel, w.type, w.blob
     FROM allowed CROSS JOIN unnest(
         %(idxs)s::int[], %(channels)s::text[], %(types)s::text[], %(blobs)s::bytea[]
     ) AS w(idx, channel, type, blob)

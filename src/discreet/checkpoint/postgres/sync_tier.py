@@ -213,6 +213,8 @@ class PostgresTier(PostgresSaver):
 
     def _execute(self, statement: Statement) -> Sequence[DictRow]:
         with self._cursor(pipeline=self.pipe is not None) as cur:
+            if statement.of_all and cur.is_apart:
+                return []
             cur.execute(statement.sql, statement.params)
             return cur.fetchall() if statement.returns else []
 

@@ -1,7 +1,8 @@
 """The SQL of the row that each thread has: whose it is, and when it was deleted. No late write brings a thread back.
 
-A thread belongs to the user of the run that stores its first checkpoint, and so do all its rows, in LangGraph's tables too.
-Where no user is known it has a key of its own, and belongs to the first user who comes.
+A thread belongs to the user of the run that stores its first checkpoint. Where no user is known it has a key of its own, and belongs to
+the first user who comes. No other row says whose it is: whoever knows the id of a thread reads all of it, as LangGraph has it, and
+finds nobody's key there (`owner` is a digest of it).
 
 A deletion leaves the row as a tombstone, of nobody, in the statement that deletes. What stores holds the row FOR SHARE; and
 since the statement that stores may have begun before the deletion was committed, and can't see it, both take the same row
@@ -25,6 +26,8 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
+from discreet.shown_keys import shown_key
+
 LIFE = timedelta(days=1)
 """How long a tombstone stands. What an older run stores is stored."""
 
@@ -39,6 +42,8 @@ NEVER = "-infinity"
 NOBODY: Final = UUID(int=0)
 """Owner of a tombstone, and of what another saver stored."""
 _NOBODY = f"'{NOBODY}'::uuid"
+_OWNER_NOBODY = f"'{shown_key(NOBODY)}'::uuid"
+"""As the column `owner` has it."""
 
 _LIFE = f"interval '{LIFE.total_seconds():.0f} seconds'"
 OVER = f"deleted_at <= now() - {_LIFE}"
@@ -62,7 +67,7 @@ base AS MATERIALIZED (
     FOR KEY SHARE
 ),
 thread AS MATERIALIZED (
-    SELECT thread_id, user_key, deleted_at FROM checkpoint_threads
+    SELECT thread_id, owner, deleted_at FROM checkpoint_threads
     WHERE thread_id = %(thread_id)s
     FOR SHARE
 ),
@@ -74,14 +79,14 @@ made AS (
     RETURNING thread_id
 ),
 allowed AS MATERIALIZED (
-    SELECT coalesce((SELECT user_key FROM thread WHERE user_key <> {_NOBODY}), %(user_key)s) AS user_key
+    SELECT true AS is_so
     WHERE NOT EXISTS (SELECT FROM thread WHERE {_LIVE} AND deleted_at > %(since)s::timestamptz) AND (
         EXISTS (SELECT FROM base) OR EXISTS (SELECT FROM made)
         OR EXISTS (SELECT FROM thread WHERE deleted_at IS NULL OR {OVER} OR %(base)s::text IS NULL)
     )
 )
 """
-"""Common table expressions: `allowed` has a row if this may be stored, with the key of the owner; `thread` says what forbids it.
+"""Common table expressions: `allowed` has a row if this may be stored; `thread` says what forbids it.
 
 `base` is the checkpoint that this hangs on, if any, `since` the last deletion that its run knows of, and `user_key` whose the
 thread is if it is new.
@@ -90,7 +95,7 @@ thread is if it is new.
 RETURNED = f"""
 returned AS (
     UPDATE checkpoint_threads SET user_key = %(user_key)s
-    WHERE thread_id = %(thread_id)s AND user_key = {_NOBODY} AND EXISTS (SELECT FROM allowed)
+    WHERE thread_id = %(thread_id)s AND owner = {_OWNER_NOBODY} AND EXISTS (SELECT FROM allowed)
 )
 """
 """A common table expression: a thread that was deleted and begins anew has an owner."""
@@ -102,33 +107,25 @@ ANSWER = f"""
 """Columns for the end of a statement with `FENCE`. Not allowed by no tombstone: a deletion has just been committed."""
 
 OWNER = f"""
-    (SELECT user_key FROM allowed) AS owner,
+    (SELECT owner FROM thread) AS owner,
     EXISTS (SELECT FROM made) AS is_new,
-    EXISTS (SELECT FROM thread WHERE user_key = {_NOBODY}) AS was_nobodys
+    EXISTS (SELECT FROM thread WHERE owner = {_OWNER_NOBODY}) AS was_nobodys
 """
 
-ADOPT = f"""
-WITH owned AS (
-    UPDATE checkpoint_threads SET user_key = %(user_key)s
-    WHERE thread_id = %(thread_id)s AND user_key IN (%(user_key)s, %(thread_key)s)
-    RETURNING thread_id
-),
-of_checkpoints AS (
-    UPDATE checkpoints SET user_key = %(user_key)s
-    FROM owned WHERE checkpoints.thread_id = %(thread_id)s AND user_key IN ({_NOBODY}, %(thread_key)s)
-),
-of_blobs AS (
-    UPDATE checkpoint_blobs SET user_key = %(user_key)s
-    FROM owned WHERE checkpoint_blobs.thread_id = %(thread_id)s AND user_key IN ({_NOBODY}, %(thread_key)s)
-),
-of_writes AS (
-    UPDATE checkpoint_writes SET user_key = %(user_key)s
-    FROM owned WHERE checkpoint_writes.thread_id = %(thread_id)s AND user_key IN ({_NOBODY}, %(thread_key)s)
-)
-UPDATE checkpoint_messages SET user_key = %(user_key)s
-FROM owned WHERE checkpoint_messages.thread_id = %(thread_id)s AND user_key IN ({_NOBODY}, %(thread_key)s)
+ADOPT = """
+UPDATE checkpoint_threads SET user_key = %(user_key)s WHERE thread_id = %(thread_id)s AND owner = %(of_thread)s
 """
-"""Give a user what of a thread is nobody's yet, or its own."""
+"""Give a user a thread that is its own: `of_thread` is what `owner` has then."""
+
+OWNER_OF_SOURCE = "SELECT user_key, oldest_at FROM checkpoint_threads WHERE thread_id = %(source)s"
+
+OWN_COPY = """
+INSERT INTO checkpoint_threads AS t (thread_id, user_key, oldest_at)
+VALUES (%(target)s, %(user_key)s, %(oldest_at)s::timestamptz)
+ON CONFLICT (thread_id) DO UPDATE SET user_key = EXCLUDED.user_key, oldest_at = EXCLUDED.oldest_at
+WHERE t.deleted_at IS NOT NULL
+"""
+"""A copy is the source's owner's."""
 
 LAST_DELETION = f"""(
     SELECT deleted_at FROM checkpoint_threads

@@ -168,7 +168,7 @@ class Erasures:
             await self._steps.take_late(doing)
         receipt = await self._receipt(job)
         await self.jobs.done(job, receipt)
-        await tell(Erased(user_key=job.user_key, threads=job.threads, turns=job.turns, key_of=self._keys.of_thread))
+        await tell(Erased.of(job.user_key, threads=job.threads, turns=job.turns, key_of=self._keys.of_thread))
         logger.info("erasure.done erasure=%s scope=%s", job.erasure_key, job.scope)
         return receipt
 

@@ -179,7 +179,12 @@ class Steps:
         after, plan = "", doing.job.plan
         while plan.user_id is not None:
             found = await owned_namespaces(
-                self.storage.works_pool, plan.user_id, named=plan.scope.namespaces, after=after, limit=PAGE
+                self.storage.works_pool,
+                plan.user_id,
+                keys=self.storage.background.keys,
+                named=plan.scope.namespaces,
+                after=after,
+                limit=PAGE,
             )
             for namespace in found:
                 yield namespace

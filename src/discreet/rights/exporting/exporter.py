@@ -176,6 +176,7 @@ def begin(
     reading = Reading(
         user_id=storage.background.keys.ids.user_id(user_id, stores=False),
         user_key=storage.background.key_of(user_id),
+        keys=storage.background.keys,
         pool=storage.pool,
         sealer=storage.sealer,
         short_term=storage.short_term,

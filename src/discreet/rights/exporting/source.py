@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
+from discreet.access.user_keys import UserKeys
 from discreet.errors import EncryptionError
 from discreet.ports import ShortTermStore
 from discreet.rights.exporting.format import ExportRecord, UnreadableRow
@@ -27,6 +28,8 @@ class Reading:
 
     user_id: str
     user_key: UUID
+    keys: UserKeys
+    """Of their namespaces."""
     pool: Pool
     sealer: FieldSealer
     short_term: ShortTermStore

@@ -53,7 +53,7 @@ class Items:
         # From the namespace itself on, of which there may be more: none sorts between it and the text before its last character.
         before = path[:-1]
         while namespaces := await owned_namespaces(
-            reading.pool, reading.user_id, named=reading.namespaces, after=before
+            reading.pool, reading.user_id, keys=reading.keys, named=reading.namespaces, after=before
         ):
             for namespace in namespaces:
                 begin = item_key if namespace.path == path else _FIRST

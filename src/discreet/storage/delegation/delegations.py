@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
-from discreet.access.identity import is_identity
+from discreet.access.pseudonyms import pseudonym
 from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
 from discreet.errors import DelegationError
@@ -153,7 +153,7 @@ class PostgresDelegations:
             raise DelegationError(
                 "A delegation can't end before it begins. Give an expires_at that is still to come, or none."
             )
-        granted_by = by if is_identity(by) else str(self._keys.of_user(by))
+        granted_by = pseudonym(by, self._keys)
         given |= {"now": now, "until": until, "granted_by": granted_by}
         with storage_errors():
             await run(self._pool, _TRIM, given)

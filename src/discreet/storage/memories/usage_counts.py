@@ -85,7 +85,7 @@ class UsageCounts:
             logger.warning("memory.hits_not_counted memories=%d cause=%s", lost, StorageError.code)
 
     def _forget(self, erased: Erased) -> None:
-        for counted in [each for each in self._hits if each[0] == erased.user_key]:
+        for counted in [each for each in self._hits if erased.is_of(each[0])]:
             del self._hits[counted]
 
     async def close(self) -> None:

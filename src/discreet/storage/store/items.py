@@ -10,6 +10,7 @@ from uuid import UUID
 from langgraph.store.base import Item, SearchItem
 from psycopg import AsyncCursor
 
+from discreet.access.user_keys import UserKeys
 from discreet.storage.database.sealed_columns import ITEM_VALUE
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.store.namespaces import labels_of, span_of
@@ -36,9 +37,10 @@ WHERE {VISIBLE}
 _READ_OF_ONE: LiteralString = f"{_READ} AND n.user_key = %(user_key)s AND i.user_key = %(user_key)s"
 """Those of one namespace, for which a cluster asks one node."""
 
-_NAMESPACES: LiteralString = """
-SELECT user_key FROM discreet.store_namespace WHERE path >= %(low)s AND path < %(high)s ORDER BY path
+_PATHS: LiteralString = """
+SELECT path FROM discreet.store_paths(%(low)s, %(high)s) AS n (path) ORDER BY path COLLATE "C"
 """
+"""A function, which tells the labels of all namespaces and nobody's key."""
 
 _TEXTS: LiteralString = """
 SELECT coalesce(sum(memories), 0)::bigint AS texts FROM discreet.user_memories WHERE user_key = ANY (%(namespaces)s)
@@ -90,11 +92,11 @@ async def read_items(cursor: AsyncCursor[dict[str, Any]], wanted: Sequence[tuple
     return [found.get(place) for place in range(1, len(wanted) + 1)]
 
 
-async def namespaces_below(cursor: AsyncCursor[dict[str, Any]], prefix: Iterable[str]) -> list[UUID]:
+async def namespaces_below(cursor: AsyncCursor[dict[str, Any]], prefix: Iterable[str], keys: UserKeys) -> list[UUID]:
     """Return the keys of the namespaces with items that are `prefix` or below it."""
     low, high = span_of(prefix)
-    await cursor.execute(_NAMESPACES, {"low": low, "high": high})
-    return [row["user_key"] for row in await cursor.fetchall()]
+    await cursor.execute(_PATHS, {"low": low, "high": high})
+    return [keys.of_namespace(row["path"]) for row in await cursor.fetchall()]
 
 
 async def texts_of(cursor: AsyncCursor[dict[str, Any]], namespaces: Sequence[UUID]) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, LiteralString
-from uuid import UUID
 
 from langgraph.store.base import ListNamespacesOp
 from psycopg import AsyncCursor
@@ -20,10 +19,9 @@ ANY_LABEL = "*"
 _LIST: LiteralString = """
 SELECT DISTINCT chr(31) || array_to_string(n.labels[:coalesce(%(max_depth)s::integer, cardinality(n.labels))], chr(31))
     || chr(31) AS path
-FROM discreet.store_namespace s
-CROSS JOIN LATERAL (SELECT string_to_array(btrim(s.path, chr(31)), chr(31)) AS labels) n
-WHERE s.path >= %(low)s AND s.path < %(high)s
-  AND cardinality(n.labels) >= %(least_depth)s
+FROM discreet.store_paths(%(low)s, %(high)s) AS s (path)
+CROSS JOIN LATERAL (SELECT string_to_array(btrim(s.path COLLATE "C", chr(31)), chr(31)) AS labels) n
+WHERE cardinality(n.labels) >= %(least_depth)s
   AND NOT EXISTS (
       SELECT
       FROM jsonb_to_recordset(%(conditions)s::jsonb) AS c (path jsonb, at_end boolean)
@@ -32,7 +30,7 @@ WHERE s.path >= %(low)s AND s.path < %(high)s
           (w.place + CASE WHEN c.at_end THEN cardinality(n.labels) - jsonb_array_length(c.path) ELSE 0 END)::integer
       ]
   )
-  AND s.user_key <> ALL (%(hidden)s::uuid[])
+  AND s.path <> ALL (%(hidden)s::text[])
 ORDER BY path
 LIMIT %(limit)s OFFSET %(offset)s
 """
@@ -45,9 +43,11 @@ _WITH_VISIBLE: LiteralString = f"""
 SELECT DISTINCT i.user_key FROM discreet.store_item i WHERE i.user_key = ANY (%(namespaces)s) AND {VISIBLE}
 """
 
+_PATHS_OF: LiteralString = "SELECT path FROM discreet.store_namespace WHERE user_key = ANY (%(namespaces)s)"
+
 
 async def list_namespaces(
-    cursor: AsyncCursor[dict[str, Any]], op: ListNamespacesOp, hidden: Sequence[UUID]
+    cursor: AsyncCursor[dict[str, Any]], op: ListNamespacesOp, hidden: Sequence[str]
 ) -> list[tuple[str, ...]]:
     """Return the namespaces that `op` asks for and that are not `hidden`, in the order of their labels."""
     conditions = [condition for condition in op.match_conditions or () if condition.path]
@@ -73,11 +73,13 @@ async def list_namespaces(
     return [labels_of(row["path"]) for row in await cursor.fetchall()]
 
 
-async def hidden_namespaces(pool: Pool) -> list[UUID]:
-    """Return the keys of the namespaces all of whose items have expired and are still to be swept, of all users."""
+async def hidden_namespaces(pool: Pool) -> list[str]:
+    """Return the paths of the namespaces all of whose items have expired and are still to be swept, of all users."""
     async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
         expired = {row["user_key"] for row in await (await cursor.execute(_WITH_EXPIRED)).fetchall()}
         if not expired:
             return []
         rows = await (await cursor.execute(_WITH_VISIBLE, {"namespaces": list(expired)})).fetchall()
-    return list(expired - {row["user_key"] for row in rows})
+        hidden = expired - {row["user_key"] for row in rows}
+        paths = await (await cursor.execute(_PATHS_OF, {"namespaces": list(hidden)})).fetchall()
+    return [row["path"] for row in paths]

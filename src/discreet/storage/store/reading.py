@@ -58,8 +58,8 @@ class StoreReader:
     questions: Mapping[str, StoreQuestion]
     """What the searches of the batch ask, by its text."""
     rules: StoreRules
-    hidden: Sequence[UUID] = ()
-    """Keys of namespaces that are not listed."""
+    hidden: Sequence[str] = ()
+    """Paths of namespaces that are not listed."""
 
     async def read(self, ops: Sequence[Prepared]) -> list[Result]:
         """Return a result for each of `ops` in their order, None for what is no read."""
@@ -101,7 +101,7 @@ class StoreReader:
         conditions = conditions_of(op.filter)
         sealer = self.rules.sealer
         async with self.conn.cursor(binary=True) as cursor:
-            namespaces = await namespaces_below(cursor, op.namespace_prefix)
+            namespaces = await namespaces_below(cursor, op.namespace_prefix, self.rules.keys)
         if not namespaces:
             return [], []
         if op.query:

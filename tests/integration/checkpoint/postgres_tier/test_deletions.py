@@ -234,8 +234,8 @@ FILL = (
     FROM generate_series(1, 5000) t, generate_series(0, 3) c
     """,
     """
-    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, kind, content, user_key)
-    SELECT 'thread-' || t, '', 'messages', c, 'human', 'hello', gen_random_uuid() FROM generate_series(1, 5000) t, generate_series(0, 3) c
+    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, kind, content)
+    SELECT 'thread-' || t, '', 'messages', c, 'human', 'hello' FROM generate_series(1, 5000) t, generate_series(0, 3) c
     """,
     """
     INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)

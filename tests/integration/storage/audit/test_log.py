@@ -11,6 +11,7 @@ from discreet.access.actor import Actor, acting
 from discreet.access.identity import Identities
 from discreet.errors import StorageError
 from discreet.ports import NOBODY
+from discreet.shown_keys import shown_key
 
 ENTRIES = "SELECT * FROM discreet.audit_entry ORDER BY user_key, number"
 
@@ -48,7 +49,7 @@ async def test_nobody_is_named_in_the_clear(trail):
     with acting(Actor(kind="operator", identity="ann@example.com")):
         await trail.log.record("memory.read", user_key="bob@example.com", data="memory")
     [row] = await trail.rows(ENTRIES)
-    assert row["actor"] == str(trail.keys.of_user("ann@example.com"))
+    assert row["actor"] == str(shown_key(trail.keys.of_user("ann@example.com")))
     assert row["user_key"] == trail.keys.of_user("bob@example.com")
     assert "example.com" not in str(row)
 

@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import dict_row
 from testkit.citus import CITUS_DSN
 from testkit.roles import Logins, logins
 from typer.testing import CliRunner
@@ -28,6 +29,7 @@ from discreet.checkpoint.migrating import migrate_checkpoints
 from discreet.cli import app as commands
 from discreet.errors import MigrationError, StorageError
 from discreet.ports import Round
+from discreet.shown_keys import shown_key
 from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
 from discreet.storage import Storage, open_storage
 from discreet.storage.database.connecting import connection
@@ -276,7 +278,8 @@ def test_every_table_of_users_forces_it_and_the_application_has_no_rights_but_th
         rows = conn.execute(
             """
             SELECT n.nspname, c.relname, c.relforcerowsecurity AND c.relrowsecurity,
-                EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = 'user_key' AND NOT attisdropped),
+                EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = 'user_key' AND NOT attisdropped)
+                    OR c.relname LIKE 'checkpoint%' AND c.relname <> 'checkpoint_migrations',
                 has_table_privilege('discreet_app', c.oid, 'SELECT,INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER'),
                 has_table_privilege('discreet_app', c.oid, 'TRUNCATE,REFERENCES,TRIGGER')
             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -317,7 +320,7 @@ async def test_whose_a_thread_is_is_known_whoever_asks(roles):
         assert await storage.threads.owner(thread_id) is None
         saver = RedactingSaver.from_pool(storage.pool)
         await saver.aput(thread, empty_checkpoint(), {"source": "input", "step": -1, "parents": {}}, {})
-        assert await storage.threads.owner(thread_id) == default_user_keys().of_user("ann")
+        assert await storage.threads.owner(thread_id) == shown_key(default_user_keys().of_user("ann"))
         await saver.adelete_thread(thread_id)
         assert await storage.threads.owner(thread_id) is None
 
@@ -369,9 +372,72 @@ def test_an_analyst_sees_counts_of_five_users_at_least(roles, monkeypatch):
     asyncio.run(fill())
     with psycopg.connect(roles.analyst, autocommit=True) as conn:
         rows = conn.execute("SELECT type, memories, users FROM discreet.analysis_memories").fetchall()
-        assert rows == [("user_fact", 5, 5)]
+        assert rows == [("user_fact", 5, 5)]  # and not the one preference
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             conn.execute("SELECT text FROM discreet.memory")
+
+
+STEPS_OF = {"memories": 5, "users": 5, "importance": 2, "characters": 100}
+
+
+@pytest.mark.slow
+@pytest.mark.one_server("on a cluster a view has its owner's rights on the coordinator alone")
+def test_what_an_analyst_sees_tells_of_one_save_no_more_than_a_step(roles):
+    """A save, or a deletion, between two looks: nothing changes, or a number by one step, and no number is the memory's own."""
+    drawn = Random(7)
+
+    async def live(look: Callable[[], dict[str, int] | None]) -> list[tuple[int, int, dict[str, int], dict[str, int]]]:
+        seen = []
+        async with opened(roles.app) as storage:
+            for user in ("ann", "bob", "cid", "dan"):
+                await storage.memories.save(user, [MemoryRecord(text=f"Keeps a parrot of {user}")], dedup=False)
+            assert await asyncio.to_thread(look) is None  # four users are too few
+            await storage.memories.save("eve", [MemoryRecord(text="Keeps a parrot of eve")], dedup=False)
+            before = await asyncio.to_thread(look)
+            for _ in range(60):
+                said = "x" * drawn.choice((1, 40, 99, 300, 3_000)) + str(drawn.random())
+                record = MemoryRecord(text=said, importance=drawn.choice((1, 5, 10)))
+                await storage.memories.save(drawn.choice("abcde"), [record], dedup=False)
+                after = await asyncio.to_thread(look)
+                seen.append((len(said), record.importance, before, after))
+                before = after
+        return seen
+
+    def look() -> dict[str, int] | None:
+        with psycopg.connect(roles.analyst, row_factory=dict_row) as conn:
+            named = ", ".join(STEPS_OF)
+            rows = conn.execute(f"SELECT {named} FROM discreet.analysis_memories").fetchall()  # type: ignore[call-overload]  # ours
+        return rows[0] if rows else None
+
+    seen = asyncio.run(live(look))
+    for _, _, before, after in seen:
+        assert {name: abs(after[name] - before[name]) in (0, step) for name, step in STEPS_OF.items()} == dict.fromkeys(
+            STEPS_OF, True
+        )
+    for name, own in (("characters", 0), ("importance", 1)):  # what two exact averages would give
+        guessed = [
+            after["memories"] * after[name] - before["memories"] * before[name] == said[own]
+            for *said, before, after in seen
+        ]
+        assert sum(guessed) < len(seen) / 4, name
+    assert {after["memories"] for *_, after in seen} == {*range(5, 66, 5)}
+
+
+@pytest.mark.slow
+@pytest.mark.one_server("on a cluster a view has its owner's rights on the coordinator alone")
+def test_weeks_are_the_same_whatever_the_time_zone_of_who_asks(roles):
+    async def fill() -> None:
+        async with opened(roles.app) as storage:
+            for user in ("ann", "bob", "cid", "dan", "eve"):
+                await storage.memories.save(user, [MemoryRecord(text="Keeps a parrot")])
+
+    asyncio.run(fill())
+    weeks = set()
+    with psycopg.connect(roles.analyst) as conn:
+        for hours in range(-84, 84, 12):
+            conn.execute("SELECT set_config('timezone', %s, true)", (f"<x>{hours}",))
+            weeks |= set(conn.execute("SELECT extract(epoch FROM week), memories FROM discreet.analysis_memories"))
+    assert len(weeks) == 1
 
 
 SHADOWED = ("text", "uuid", "bool", "int4", "timestamptz", "name")
@@ -400,8 +466,15 @@ def test_nobody_has_code_of_their_own_run_with_the_rights_of_a_function(roles):
         (threads,) = conn.execute(
             "SELECT relnamespace::regnamespace::pg_catalog.text FROM pg_class WHERE relname = 'checkpoint_threads'"
         ).fetchone()
-        conn.execute(f"SELECT {threads}.checkpoint_owner('t', %s)", [me])
-        conn.execute("SELECT discreet.me(), discreet.mine()")  # which a session keeps as it has read them first
+        conn.execute(
+            f"SELECT {threads}.checkpoint_threads_of_runs('{{r}}'), {threads}.checkpoint_threads_of_mine('', 10)"
+        )
+        conn.execute(f"SELECT {threads}.checkpoint_own_copy('t', 'a copy')")
+        conn.execute("SELECT discreet.store_paths('', 'z'), discreet.erasures_since('-infinity')")
+        conn.execute("SELECT set_config('discreet.thread', 't', true)")
+        conn.execute(
+            "SELECT discreet.me(), discreet.mine(), discreet.named_thread()"
+        )  # which a session keeps as it has read them first
         conn.execute("SELECT discreet.read_for(%s, %s)", [me, me])
         assert conn.execute("SELECT current_setting('discreet.user_key')").fetchone() == (str(me),)
         assert {who for (who,) in conn.execute("SELECT who FROM pg_temp.seen")} <= {"discreet_app"}
@@ -495,6 +568,9 @@ CHANGES = (
     "REVOKE INSERT ON discreet.memory FROM discreet_app",
     "ALTER FUNCTION discreet.read_for(uuid, uuid) SET search_path = public",
     "GRANT EXECUTE ON FUNCTION discreet.read_for(uuid, uuid) TO PUBLIC",
+    "DROP FUNCTION discreet.store_paths(text, text)",
+    "ALTER FUNCTION discreet.erasures_since(timestamptz) SECURITY INVOKER",
+    "GRANT SELECT (user_key) ON checkpoint_threads TO discreet_app",
     "ALTER VIEW discreet.analysis_turns SET (security_barrier = false)",
     "CREATE TABLE discreet.more (user_key uuid PRIMARY KEY)",
     "GRANT SELECT ON discreet.memory TO PUBLIC",

@@ -11,6 +11,7 @@ from testkit.keys import USER_KEYS
 from discreet.access.identity import Identities
 from discreet.errors import DelegationError, InvalidUserError, StorageError
 from discreet.ports import NoAudit
+from discreet.shown_keys import shown_key
 from discreet.storage.audit.log import PostgresAuditLog
 from discreet.storage.audit.verifying import verify
 from discreet.storage.database.statements import fetch, run
@@ -135,7 +136,7 @@ async def test_it_is_audited_and_names_nobody(delegations, storage):
     )
     grant, revoke = ({"action": f"delegation.{word}", "data": "delegation"} for word in ("grant", "revoke"))
     assert rows == [grant, revoke, grant, grant]
-    by = {str(USER_KEYS.of_user("ann")), str(USER_KEYS.of_user("olga@example.com")), opaque}
+    by = {str(shown_key(USER_KEYS.of_user("ann"))), str(shown_key(USER_KEYS.of_user("olga@example.com"))), opaque}
     assert {row["granted_by"] for row in kept} == by
     assert {each.granted_by for each in await delegations.list("ann")} == by
     assert not [row for row in kept for name in ("ann", "carl", "dora", "olga", "emil") if name in row["row"]]

@@ -7,12 +7,15 @@ who may make temporary types would have code of their own run with the rights of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, LiteralString
 
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from discreet.storage.database.roles.names import RoleNames
 from discreet.storage.database.roles.tables import NOBODY, Database
+
+_NOBODY: Final = SQL("{}::pg_catalog.uuid").format(Literal(str(NOBODY)))
 
 _MINE: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.mine() RETURNS uuid[]
@@ -24,11 +27,11 @@ BEGIN
     IF named IS NULL THEN
         RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
     END IF;
-    RETURN string_to_array(named, ',')::pg_catalog.uuid[];
+    RETURN array_remove(string_to_array(named, ',')::pg_catalog.uuid[], {nobody});
 END
 $$"""
 """For whom a transaction works: the application names them in the parameter discreet.user_key. Nobody named is an error, since a policy that
-matches nothing would make a deletion of nothing look like a success."""
+matches nothing would make a deletion of nothing look like a success. What belongs to nobody is never somebody's."""
 
 _ME: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.me() RETURNS uuid
@@ -43,15 +46,22 @@ BEGIN
     RETURN named::pg_catalog.uuid;
 END
 $$"""
-"""The same where it is one user."""
+"""The same where it is one user, or nobody in particular, to whose chain of the audit trail an entry is added."""
 
-_CHECKPOINT_OWNER: Final[LiteralString] = """
-CREATE OR REPLACE FUNCTION {schema}.checkpoint_owner(thread text, otherwise uuid) RETURNS uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-RETURN coalesce(
-    (SELECT nullif(user_key, {nobody}) FROM {schema}.checkpoint_threads WHERE thread_id = thread), otherwise, {nobody}
-)"""
-"""Tells whose a thread is: who knows the id of a thread may read it, as LangGraph has it."""
+_NAMED_THREAD: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.named_thread() RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+DECLARE
+    named pg_catalog.text := nullif(current_setting('discreet.thread', true), '');
+BEGIN
+    IF named IS NULL THEN
+        RAISE EXCEPTION 'this transaction names no thread in discreet.thread' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN named;
+END
+$$"""
+"""Which thread a transaction is about: who knows the id of a thread may read it, as LangGraph has it."""
 
 _THREADS_OF_RUNS: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.checkpoint_threads_of_runs(runs text[]) RETURNS SETOF text
@@ -60,6 +70,57 @@ BEGIN ATOMIC
     SELECT DISTINCT thread_id FROM {schema}.checkpoints WHERE metadata ->> 'run_id' = ANY (runs);
 END"""
 """Tells of which threads runs are: who knows the id of a run may delete its checkpoints."""
+
+_THREADS_OF_MINE: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.checkpoint_threads_of_mine(after text, most bigint) RETURNS SETOF text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    person pg_catalog.uuid := {ours}.me();
+BEGIN
+    RETURN QUERY SELECT t.thread_id FROM {schema}.checkpoint_threads t
+        WHERE t.user_key = person AND person <> {nobody} AND t.thread_id > after ORDER BY t.thread_id LIMIT most;
+END
+$$"""
+"""Lists the threads of the user whom the transaction names."""
+
+_OWN_COPY: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.checkpoint_own_copy(source text, target text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    person pg_catalog.uuid := {nobody};
+    since pg_catalog.timestamptz := 'epoch';
+BEGIN
+    SELECT t.user_key, t.oldest_at INTO person, since FROM {schema}.checkpoint_threads t WHERE t.thread_id = source;
+    INSERT INTO {schema}.checkpoint_threads AS t (thread_id, user_key, oldest_at)
+        VALUES (target, coalesce(person, {nobody}), coalesce(since, 'epoch'))
+        ON CONFLICT (thread_id) DO UPDATE SET user_key = excluded.user_key, oldest_at = excluded.oldest_at
+        WHERE t.deleted_at IS NOT NULL;
+END
+$$"""
+"""Gives a copy of a thread the owner of that, whom it doesn't tell."""
+
+_STORE_PATHS: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.store_paths(low text, high text) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT n.path FROM {schema}.store_namespace n WHERE n.path >= low AND n.path < high
+$$"""
+"""Lists the labels of everybody's namespaces. A migration makes it, with the caller's rights."""
+
+_ERASURES_SINCE: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.erasures_since(since timestamptz)
+RETURNS TABLE (erasure_key uuid, done_at timestamptz, person uuid, threads uuid[], turns text[])
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT e.erasure_key, e.done_at, substr(encode(sha256(uuid_send(e.user_key)), 'hex'), 1, 32)::uuid,
+        ARRAY(SELECT substr(encode(sha256(uuid_send(t)), 'hex'), 1, 32)::uuid FROM unnest(e.threads) t),
+        ARRAY(SELECT encode(sha256(convert_to(t, 'UTF8')), 'hex') FROM unnest(e.turns) t)
+    FROM {schema}.erasure e
+    WHERE greatest(e.asked_at, e.done_at) > since
+$$"""
+"""Tells of everybody's erasures by digests. A migration makes it, with the caller's rights."""
 
 _READ_FOR: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.read_for(person uuid, delegate uuid) RETURNS void
@@ -80,34 +141,53 @@ $$"""
 """Lets the transaction read for somebody what a user lets them read, and write nothing."""
 
 
-FUNCTIONS: Final = frozenset({"checkpoint_owner", "checkpoint_threads_of_runs", "read_for"})
+FUNCTIONS: Final = frozenset(
+    {
+        "checkpoint_own_copy",
+        "checkpoint_threads_of_mine",
+        "checkpoint_threads_of_runs",
+        "erasures_since",
+        "read_for",
+        "store_paths",
+    }
+)
 """Those with more rights."""
 
 
 def naming(schema: str) -> Iterator[Composed]:
     """Yield what makes those that policies ask."""
-    for source in (_MINE, _ME):
-        yield SQL(source).format(schema=Identifier(schema))
+    for source in (_MINE, _ME, _NAMED_THREAD):
+        yield SQL(source).format(schema=Identifier(schema), nobody=_NOBODY)
 
 
 def functions(there: Database, names: RoleNames) -> Iterator[Composed]:
     """Yield what makes those with more rights, each beside the table that it reads, and its owner's."""
+    both = (names.app, names.worker)
+    ours = Identifier(there.schema)
     for table in there.tables:
         owner = names.worker if table.owner in there.superusers else table.owner
+        made = partial(_made, schema=Identifier(table.schema), ours=ours, owner=owner)
         if table.name == "checkpoint_threads":
-            callers = (names.app, names.worker)
-            yield from _made(_CHECKPOINT_OWNER, "checkpoint_owner(text, uuid)", callers, table.schema, owner)
-            yield from _made(_THREADS_OF_RUNS, "checkpoint_threads_of_runs(text[])", callers, table.schema, owner)
+            yield from made(_THREADS_OF_RUNS, "checkpoint_threads_of_runs(text[])", both)
+            yield from made(_THREADS_OF_MINE, "checkpoint_threads_of_mine(text, bigint)", both)
+            yield from made(_OWN_COPY, "checkpoint_own_copy(text, text)", both)
         if (table.schema, table.name) == (there.schema, "users"):
-            yield from _made(_READ_FOR, "read_for(uuid, uuid)", (names.app,), table.schema, owner)
+            yield from made(_READ_FOR, "read_for(uuid, uuid)", (names.app,))
+            yield from made(_STORE_PATHS, "store_paths(text, text)", both)
+            yield from made(_ERASURES_SINCE, "erasures_since(timestamptz)", both)
 
 
 def _made(
-    source: LiteralString, name: LiteralString, callers: Sequence[str], schema: str, owner: str
+    source: LiteralString,
+    name: LiteralString,
+    callers: Sequence[str],
+    *,
+    schema: Identifier,
+    ours: Identifier,
+    owner: str,
 ) -> Iterator[Composed]:
-    function = SQL("{}.{}").format(Identifier(schema), SQL(name))
-    nobody = SQL("{}::uuid").format(Literal(str(NOBODY)))
-    yield SQL(source).format(schema=Identifier(schema), nobody=nobody)
+    function = SQL("{}.{}").format(schema, SQL(name))
+    yield SQL(source).format(schema=schema, ours=ours, nobody=_NOBODY)
     yield SQL("ALTER FUNCTION {} OWNER TO {}").format(function, Identifier(owner))
     yield SQL("REVOKE ALL ON FUNCTION {} FROM PUBLIC").format(function)
     for role in callers:

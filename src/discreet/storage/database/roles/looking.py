@@ -53,7 +53,10 @@ WHERE (
 
 _TABLES: LiteralString = f"""
 SELECT c.schema, c.name, c.owner,
-    EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_key' AND NOT a.attisdropped) AS of_users
+    EXISTS (
+        SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND NOT a.attisdropped
+        AND (a.attname = 'user_key' OR a.attname = 'thread_id' AND c.name = ANY (%(checkpoints)s))
+    ) AS of_users
 FROM ({_OURS}) c WHERE c.relkind IN ('r', 'p')
 ORDER BY 1, 2
 """
@@ -141,7 +144,12 @@ SELECT format('rights of all on %%s.%%s', schema, name)
 FROM ours CROSS JOIN aclexplode(relacl) a WHERE relkind IN ('r', 'p', 'v', 'm') AND a.grantee = 0
 UNION ALL
 SELECT format('rights on the column %%s of %%s.%%s', attname, schema, name)
-FROM ours JOIN pg_attribute ON attrelid = ours.oid WHERE attacl IS NOT NULL
+FROM ours JOIN pg_attribute ON attrelid = ours.oid
+WHERE EXISTS (
+    SELECT FROM aclexplode(attacl) a
+    WHERE name <> 'checkpoint_threads' OR attname = 'user_key' OR a.privilege_type <> 'SELECT'
+       OR pg_get_userbyid(a.grantee) <> %(app)s
+)
 UNION ALL
 SELECT format('view %%s.%%s', schema, name) FROM ours WHERE relkind IN ('v', 'm') AND name <> ALL (%(views)s)
 UNION ALL

@@ -11,7 +11,7 @@ from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
 from discreet.storage.database.roles.functions import functions, naming
 from discreet.storage.database.roles.names import RoleNames
-from discreet.storage.database.roles.tables import NOBODY, Database, Table
+from discreet.storage.database.roles.tables import Database, Table
 
 ALL: Final[LiteralString] = "SELECT, INSERT, UPDATE, DELETE"
 
@@ -43,21 +43,34 @@ WORKS: Final[Mapping[str, LiteralString]] = {
 """What the worker may do with tables of which it may not do all: what tells of the past it only adds to, and lets go of what was kept as
 long as it is kept."""
 
-POLICIES: Final = frozenset({"owner", "app", "app_reads", "several", "several_reads", "worker", "backup", "auditor"})
+POLICIES: Final = frozenset({"owner", "app", "app_reads", "several", "worker", "backup", "auditor"})
 """Of our policies."""
 
-OPEN_TO_READ: Final = frozenset({"store_namespace", "erasure"})
-"""Tables of users' rows which the application reads whole: the labels of namespaces, to list those below one; and whose data was
-erased, which every process must learn. Neither has words of a user, unless they were made a label."""
+ENTRIES: Final = "audit_entry"
+"""To which the application adds what it did. Of entries about nobody in particular it reads none."""
 
-CHAINS: Final = frozenset({"audit_entry", "audit_chain"})
-"""Of which the application adds what it did, and never takes away."""
+OF_APP: Final[Mapping[str, LiteralString]] = {
+    "audit_chain": "SELECT, INSERT, UPDATE",
+    ENTRIES: "SELECT, INSERT",
+    "checkpoint_threads": "INSERT, UPDATE, DELETE, SELECT (thread_id, owner, deleted_at, oldest_at)",
+}
+"""What the application may do with tables of users' rows, where it is not all. Whose a thread is stands in a column that it can't read: who
+knows the id of a thread is to learn nobody's key by it."""
 
 NOT_FOR_APP: Final = frozenset({"audit_sealed_head"})
 """Tables of users' rows with which the application has nothing to do."""
 
 TRAIL: Final = frozenset(
-    {*CHAINS, "audit_seal", "audit_sealed_head", "audit_mark", "identity_key", "setting_change", "erasure"}
+    {
+        "audit_chain",
+        ENTRIES,
+        "audit_seal",
+        "audit_sealed_head",
+        "audit_mark",
+        "identity_key",
+        "setting_change",
+        "erasure",
+    }
 )
 """What an auditor reads."""
 
@@ -121,15 +134,15 @@ def _rights(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
         yield SQL("REVOKE ALL ON {} FROM PUBLIC").format(table.sql)
         for role in names.all:
             yield SQL("REVOKE ALL ON {} FROM {}").format(table.sql, Identifier(role))
-        if table.name in CHAINS:
-            yield _grant(
-                "SELECT, INSERT, UPDATE" if table.name == "audit_chain" else "SELECT, INSERT", table, names.app
-            )
-        elif table.of_users and table.name not in NOT_FOR_APP:
-            yield _grant(ALL, table, names.app)
+        if table.of_users and table.name not in NOT_FOR_APP:
+            yield _grant(OF_APP.get(table.name, ALL), table, names.app)
         elif table.name in SHARED:
             yield _grant(SHARED[table.name], table, names.app)
-        if table.of_users or table.name in {"embedding_space", "token_frequency", "corpus"}:
+        if (table.of_users and not table.is_checkpoints) or table.name in {
+            "embedding_space",
+            "token_frequency",
+            "corpus",
+        }:
             yield _grant("SELECT", table, names.several)
         yield _grant(WORKS.get(table.name, ALL), table, names.worker)
         if table.name in TRAIL:
@@ -145,58 +158,69 @@ def _of_others(there: Database, names: RoleNames) -> Iterator[Composed]:
 
 
 def _policies(table: Table, there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
-    mine = SQL("user_key = {}.me()").format(Identifier(there.schema))
-    if table.is_checkpoints or table.name in CHAINS:
-        mine = SQL("user_key = ANY ({}.mine() || {}::uuid)").format(Identifier(there.schema), Literal(str(NOBODY)))
-    several = SQL("user_key = ANY ({}.mine())").format(Identifier(there.schema))
+    schema = Identifier(there.schema)
+    mine, several = SQL("user_key = {}.me()").format(schema), SQL("user_key = ANY ({}.mine())").format(schema)
     everything = SQL("true")
     yield SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(table.sql)
     yield SQL("ALTER TABLE {} FORCE ROW LEVEL SECURITY").format(table.sql)
-    yield from _policy(table, "owner", "ALL", table.owner, everything)
-    yield from _policy(table, "app", "ALL", names.app, mine)
-    yield from _policy(table, "several", "SELECT", names.several, several)
-    yield from _policy(table, "worker", "ALL", names.worker, everything)
-    yield from _policy(table, "backup", "SELECT", names.backup, everything)
-    if table.name in OPEN_TO_READ:
-        yield from _policy(table, "app_reads", "SELECT", names.app, everything)
-        yield from _policy(table, "several_reads", "SELECT", names.several, everything)
+    for name in sorted(POLICIES):
+        yield SQL("DROP POLICY IF EXISTS {} ON {}").format(Identifier(name), table.sql)
+    yield _policy(table, "owner", "ALL", table.owner, everything)
+    if table.is_checkpoints:
+        yield _policy(table, "app", "ALL", names.app, SQL("thread_id = {}.named_thread()").format(schema))
+    elif table.name == ENTRIES:
+        yield _policy(table, "app", "INSERT", names.app, mine)
+        yield _policy(table, "app_reads", "SELECT", names.app, several)
+    else:
+        yield _policy(table, "app", "ALL", names.app, mine)
+    if not table.is_checkpoints:
+        yield _policy(table, "several", "SELECT", names.several, several)
+    yield _policy(table, "worker", "ALL", names.worker, everything)
+    yield _policy(table, "backup", "SELECT", names.backup, everything)
     if table.name in TRAIL:
-        yield from _policy(table, "auditor", "SELECT", names.auditor, everything)
+        yield _policy(table, "auditor", "SELECT", names.auditor, everything)
 
 
-def _policy(
-    table: Table, name: LiteralString, command: LiteralString, role: str, rows: Composable
-) -> Iterator[SQL | Composed]:
-    yield SQL("DROP POLICY IF EXISTS {} ON {}").format(Identifier(name), table.sql)
-    yield SQL("CREATE POLICY {} ON {} FOR {} TO {} USING ({})").format(
-        Identifier(name), table.sql, SQL(command), Identifier(role), rows
+def _policy(table: Table, name: LiteralString, command: LiteralString, role: str, rows: Composable) -> Composed:
+    which = SQL("WITH CHECK" if command == "INSERT" else "USING")
+    return SQL("CREATE POLICY {} ON {} FOR {} TO {} {} ({})").format(
+        Identifier(name), table.sql, SQL(command), Identifier(role), which, rows
     )
 
 
+FLOOR: Final = 5
+"""Users that a group has at least, or an analyst doesn't see it. Counts are multiples of it, rounded down."""
+
 VIEWS: Final[Mapping[LiteralString, LiteralString]] = {
     "analysis_memories": """
-SELECT type, app_name, date_trunc('week', created_at) AS week, count(*) AS memories,
-    count(DISTINCT user_key) AS users, avg(importance) AS importance, avg(length(text)) AS characters
+SELECT type, app_name, date_trunc('week', created_at, 'UTC') AS week,
+    count(*) / {floor} * {floor} AS memories, count(DISTINCT user_key) / {floor} * {floor} AS users,
+    (2 * round(avg(importance) / 2))::integer AS importance, (100 * round(avg(least(length(text), 400)) / 100))::integer AS characters
 FROM {schema}.memory
 WHERE type <> 'item'
 GROUP BY type, app_name, week
-HAVING count(DISTINCT user_key) >= 5""",
+HAVING count(DISTINCT user_key) >= {floor}""",
     "analysis_turns": """
-SELECT app_name, modality, date_trunc('week', started_at) AS week, count(*) AS turns, count(DISTINCT user_key) AS users,
-    count(*) FILTER (WHERE is_emergency) AS emergencies, avg(ended_at - started_at) AS duration
+SELECT app_name, modality, date_trunc('week', started_at, 'UTC') AS week,
+    count(*) / {floor} * {floor} AS turns, count(DISTINCT user_key) / {floor} * {floor} AS users,
+    CASE WHEN count(DISTINCT user_key) FILTER (WHERE is_emergency) >= {floor}
+        THEN count(*) FILTER (WHERE is_emergency) / {floor} * {floor} END AS emergencies,
+    15 * round(avg(least(extract(epoch FROM ended_at - started_at), 60)) / 15) * interval '1 second' AS duration
 FROM {schema}.conversation_log
 GROUP BY app_name, modality, week
-HAVING count(DISTINCT user_key) >= 5""",
+HAVING count(DISTINCT user_key) >= {floor}""",
 }
-"""What an analyst sees: counts of five users at least, by the week. Views work with the rights of their owner. They are barriers, so that
-no function of an analyst's own is given the rows that are counted."""
+"""What an analyst sees: by the week, and so coarse that a memory or a turn more changes a number by one step at most. Of an average each
+row counts up to a bound that moves it by less than a step where there are `FLOOR` rows. Weeks are those of UTC, whatever the time zone
+of who asks: rows could be told apart by moving their ends. Views work with the rights of their
+owner. They are barriers, so that no function of an analyst's own is given the rows that are counted."""
 
 
 def _views(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
     schema = Identifier(there.schema)
     for name, query in VIEWS.items():
         view = SQL("{}.{}").format(schema, Identifier(name))
-        made = SQL(query).format(schema=schema)
+        made = SQL(query).format(schema=schema, floor=Literal(FLOOR))
         yield SQL("CREATE OR REPLACE VIEW {} WITH (security_barrier) AS {}").format(view, made)
         yield SQL("GRANT SELECT ON {} TO {}").format(view, Identifier(names.analyst))
         yield SQL("GRANT SELECT ON {} TO {}").format(view, Identifier(names.backup))

@@ -21,7 +21,7 @@ class Table:
     name: str
     owner: str
     of_users: bool
-    """Whether it has a user_key."""
+    """Whether it has rows of users: by a user_key, or the checkpointer's by their thread."""
 
     @property
     def sql(self) -> Identifier:
@@ -30,7 +30,7 @@ class Table:
 
     @property
     def is_checkpoints(self) -> bool:
-        """Whether it is one of the checkpointer's."""
+        """Whether it is one of the checkpointer's, whose rows are found by their thread."""
         return self.name.startswith("checkpoint")
 
 

@@ -12,10 +12,9 @@ from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.statements import fetch
 
 _NEWS: LiteralString = """
-SELECT now() AS now, e.erasure_key, e.user_key, e.threads, e.turns, e.done_at
+SELECT now() AS now, e.*
 FROM (VALUES (1)) AS one
-LEFT JOIN discreet.erasure e
-ON greatest(e.asked_at, e.done_at) > coalesce(%(since)s::timestamptz, now()) - interval '1 minute'
+LEFT JOIN discreet.erasures_since(coalesce(%(since)s::timestamptz, now()) - interval '1 minute') e ON true
 """
 """A minute back each time: what is committed late has an earlier time."""
 
@@ -44,5 +43,5 @@ class ErasureWatch:
             for each in found.keys() - self._told:
                 row = found[each]
                 threads, turns = frozenset(row["threads"]), frozenset(row["turns"])
-                await tell(Erased(user_key=row["user_key"], threads=threads, turns=turns, key_of=self._keys.of_thread))
+                await tell(Erased(person=row["person"], threads=threads, turns=turns, key_of=self._keys.of_thread))
             self._told = frozenset(found)

@@ -401,6 +401,13 @@ CREATE TABLE discreet.store_namespace (
 
 CREATE INDEX store_namespace_path ON discreet.store_namespace (path);
 
+-- The labels of namespaces in a span, without their keys: `discreet roles` has it look at those of all (roles/functions.py).
+CREATE FUNCTION discreet.store_paths(low text, high text) RETURNS SETOF text
+LANGUAGE sql STABLE
+AS $$
+    SELECT n.path FROM discreet.store_namespace n WHERE n.path >= low AND n.path < high
+$$;
+
 -- Items of the LangGraph store, redacted, and sealed if there is a key. user_key is that of the namespace, item_key a
 -- digest of the key. What an item is searched by are rows of discreet.memory.
 CREATE TABLE discreet.store_item (
@@ -570,6 +577,19 @@ CREATE TABLE discreet.erasure (
 CREATE INDEX erasure_asked ON discreet.erasure (asked_at);
 CREATE INDEX erasure_done ON discreet.erasure (done_at);
 CREATE INDEX erasure_user ON discreet.erasure (user_key, asked_at);
+
+-- Which erasures have begun or ended since a time. Every process has to learn of them: by digests, so that it knows again what it
+-- holds, and nobody whom it doesn't know. `discreet roles` has it look at the rows of all users (roles/functions.py).
+CREATE FUNCTION discreet.erasures_since(since timestamptz)
+RETURNS TABLE (erasure_key uuid, done_at timestamptz, person uuid, threads uuid[], turns text[])
+LANGUAGE sql STABLE
+AS $$
+    SELECT e.erasure_key, e.done_at, substr(encode(sha256(uuid_send(e.user_key)), 'hex'), 1, 32)::uuid,
+        ARRAY(SELECT substr(encode(sha256(uuid_send(t)), 'hex'), 1, 32)::uuid FROM unnest(e.threads) t),
+        ARRAY(SELECT encode(sha256(convert_to(t, 'UTF8')), 'hex') FROM unnest(e.turns) t)
+    FROM discreet.erasure e
+    WHERE greatest(e.asked_at, e.done_at) > since
+$$;
 
 -- The audit trail: who did what to whose data (docs/audit.md). Rows survive the erasure of whom they are about, so nothing refers to
 -- discreet.users; they name nobody, and hold nothing that was said. user_key of zeros: nobody in particular.

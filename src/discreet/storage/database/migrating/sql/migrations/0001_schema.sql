@@ -325,6 +325,12 @@ CREATE TABLE discreet.store_namespace (
 
 CREATE INDEX store_namespace_path ON discreet.store_namespace (path);
 
+CREATE FUNCTION discreet.store_paths(low text, high text) RETURNS SETOF text
+LANGUAGE sql STABLE
+AS $$
+    SELECT n.path FROM discreet.store_namespace n WHERE n.path >= low AND n.path < high
+$$;
+
 CREATE TABLE discreet.store_item (
     user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
     item_key uuid NOT NULL,
@@ -468,6 +474,17 @@ CREATE TABLE discreet.erasure (
 CREATE INDEX erasure_asked ON discreet.erasure (asked_at);
 CREATE INDEX erasure_done ON discreet.erasure (done_at);
 CREATE INDEX erasure_user ON discreet.erasure (user_key, asked_at);
+
+CREATE FUNCTION discreet.erasures_since(since timestamptz)
+RETURNS TABLE (erasure_key uuid, done_at timestamptz, person uuid, threads uuid[], turns text[])
+LANGUAGE sql STABLE
+AS $$
+    SELECT e.erasure_key, e.done_at, substr(encode(sha256(uuid_send(e.user_key)), 'hex'), 1, 32)::uuid,
+        ARRAY(SELECT substr(encode(sha256(uuid_send(t)), 'hex'), 1, 32)::uuid FROM unnest(e.threads) t),
+        ARRAY(SELECT encode(sha256(convert_to(t, 'UTF8')), 'hex') FROM unnest(e.turns) t)
+    FROM discreet.erasure e
+    WHERE greatest(e.asked_at, e.done_at) > since
+$$;
 
 CREATE TABLE discreet.audit_chain (
     user_key uuid PRIMARY KEY,
