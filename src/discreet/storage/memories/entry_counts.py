@@ -17,6 +17,7 @@ from psycopg import AsyncCursor
 
 from discreet.access.user_keys import UserKeys
 from discreet.storage.database.statements import fetch_in
+from discreet.storage.database.users.users import Counted
 
 _SUM_BYTES: Final = 16
 _MODULUS: Final = 2 ** (8 * _SUM_BYTES)
@@ -71,20 +72,20 @@ async def count_entries(
     added: Collection[UUID] = (),
     gone: Collection[UUID] = (),
     space_key: int | None = None,
+    counted: Counted | None = None,
 ) -> None:
     """Count entries of a user that are `added` and `gone`, in the transaction that writes or deletes them; the user must be locked.
 
-    `space_key`: the embedding space of what was written. A count that somebody changed stays as wrong as it is.
+    `space_key`: the embedding space of what was written. `counted`: what is stored, if the lock has told and nothing changed it since. A count that somebody changed stays as wrong as it is.
     """
     come, went = set(added) - set(gone), set(gone) - set(added)
     if not come and not went and space_key is None:
         return
-    count, entries = None, None
-    if come or went:
+    if counted is None:
         rows = await fetch_in(cursor, _READ, {"user_key": user_key})
-        count = count_of(keys, user_key, rows[0]["memories"], rows[0]["entries"]) if rows else None
-    if count is not None:
-        entries = count.plus(keys, come, went).signed(keys)
+        counted = Counted(rows[0]["memories"], rows[0]["entries"]) if rows else None
+    count = None if counted is None else count_of(keys, user_key, *counted)
+    entries = None if count is None or not (come or went) else count.plus(keys, come, went).signed(keys)
     given = {"added": len(come), "gone": len(went), "entries": entries, "space_key": space_key}
     await cursor.execute(_WRITE, {"user_key": user_key, **given})
 

@@ -117,7 +117,7 @@ class _Save:
     def __init__(self, locked: Locked, user_key: UUID, rules: SaveRules, *, dedup: bool) -> None:
         self._cursor = locked.cursor
         self._user_key = user_key
-        self._memories = locked.memories[user_key]
+        self._counted = locked.memories[user_key]
         self._rules = rules
         self._thresholds = _thresholds(rules)
         self._limit = rules.memory_settings.live.max_memories_per_user
@@ -138,7 +138,7 @@ class _Save:
         await self._refresh(changed, but=settled.written.keys())
         gone = [tokens_of(rows[entry_id]) for entry_id in words.keys() & rows.keys()]
         new = [own for entry_id, own in words.items() if entry_id not in rows]
-        evicted = await self._evict(written, settled.results, memories=self._memories + len(new))
+        evicted = await self._evict(written, settled.results, memories=self._counted.memories + len(new))
         went = [*gone, *map(tokens_of, evicted)]
         await count_tokens(self._cursor, self._user_key, new=words.values(), gone=went)
         await count_entries(
@@ -148,6 +148,7 @@ class _Save:
             added=words.keys() - rows.keys(),
             gone={row["entry_id"] for row in evicted},
             space_key=self._rules.space.key,
+            counted=self._counted,
         )
         superseded = sum(settled.records[entry_id].valid_to is not None for entry_id in settled.changed)
         return Written([settled.records[entry_id] for entry_id in settled.results], new, superseded, len(evicted))

@@ -14,7 +14,7 @@ from discreet.errors import UserBusyError
 from discreet.storage.database.connecting.connection import StorageConnection
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.epochs import began_under
-from discreet.storage.database.users.users import Ahead, Cursor, lock_known_user, lock_user, make_user
+from discreet.storage.database.users.users import Ahead, Counted, Cursor, lock_known_user, lock_user, make_user
 from discreet.storage.database.users.waiting import WAIT_SECONDS, attempts
 
 MAX_WAITING = 100
@@ -30,8 +30,8 @@ class Locked:
 
     cursor: Cursor
     """In that transaction, binary."""
-    memories: Mapping[UUID, int]
-    """How many rows each of them has, by user_key."""
+    memories: Mapping[UUID, Counted]
+    """How many rows each of them has, by user_key, when the transaction begins."""
 
 
 class UserLocks:
@@ -116,7 +116,7 @@ class UserLocks:
             conn = await opened.enter_async_context(self._pool.connection())
             cursor = await opened.enter_async_context(conn.cursor(binary=True))
             for may_be_new in (True, False) if adds else (False,):
-                memories: dict[UUID, int] = {}
+                memories: dict[UUID, Counted] = {}
                 async with AsyncExitStack() as begun:
                     if ahead is not None and isinstance(conn, StorageConnection):
                         await begun.enter_async_context(conn.pipelined())

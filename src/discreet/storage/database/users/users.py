@@ -8,7 +8,7 @@ erased stores nothing afterwards.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, LiteralString
+from typing import Any, LiteralString, NamedTuple
 from uuid import UUID
 
 from psycopg import AsyncCursor
@@ -53,7 +53,7 @@ ON CONFLICT DO NOTHING
 """The row is looked for first: an insert would wait for who is deleting it."""
 
 _LOCK: LiteralString = """
-SELECT m.memories
+SELECT m.memories, m.entries
 FROM discreet.users u
 JOIN discreet.user_memories m USING (user_key)
 WHERE u.user_key = %(user_key)s AND m.user_key = %(user_key)s
@@ -78,6 +78,16 @@ WHERE u.user_key = %(user_key)s
 
 Cursor = AsyncCursor[dict[str, Any]]
 
+
+class Counted(NamedTuple):
+    """Of a user: how many memories there are, and the keyed sum of their ids as it is stored."""
+
+    memories: int
+    entries: bytes | None
+
+
+_NONE = Counted(0, None)
+
 Ahead = Callable[[Connection], Awaitable[None]]
 """Executes statements whose answers it reads later."""
 
@@ -88,7 +98,7 @@ async def lock_user(
     *,
     epoch: int | None = None,
     ahead: Ahead | None = None,
-) -> int | None:
+) -> Counted | None:
     """Lock a user's memories until the transaction ends, and return how many there are.
 
     None if another writer is at them, or the user is new or has another epoch: `make_user` tells. In a pipeline the statements
@@ -98,10 +108,10 @@ async def lock_user(
     if ahead is not None:
         await ahead(cursor.connection)
     row = await cursor.fetchone()
-    return None if row is None else row["memories"]
+    return None if row is None else Counted(row["memories"], row["entries"])
 
 
-async def lock_known_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None) -> int | None:
+async def lock_known_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None) -> Counted | None:
     """Do as `lock_user` for work that adds nothing, and make nobody: who is new or was erased has no memories.
 
     Raises:
@@ -111,9 +121,9 @@ async def lock_known_user(cursor: Cursor, user_key: UUID, *, epoch: int | None =
         return found
     row = await (await cursor.execute(_LOCK_EMPTY, {"user_key": user_key})).fetchone()
     if row is None:
-        return 0
+        return _NONE
     _check_epoch(row["epoch"], epoch)
-    return 0 if row["is_held"] else None
+    return _NONE if row["is_held"] else None
 
 
 async def make_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None) -> None:
