@@ -6,11 +6,10 @@ import psycopg
 import pytest
 from prometheus_client import REGISTRY
 from psycopg import sql
-from testkit.sealed import WORD, fill, say, told
+from testkit.sealed import WORD, fill, told
 
 from discreet.encryption import Keyring, make_key
-from discreet.errors import EncryptionError, ShortTermError
-from discreet.ports import Work
+from discreet.errors import EncryptionError
 from discreet.rights.exporting import begin, lines
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
@@ -95,22 +94,6 @@ async def test_one_reading_names_rows_that_lost_their_seal_in_one_event(database
         [event] = [each.getMessage() for each in caplog.records if "storage.unreadable" in each.getMessage()]
         assert "kind=memory rows=4" in event
         assert unreadable() == before + 4
-
-
-async def test_what_expires_is_not_read_without_its_seal(database):
-    work = Work(user_id="ann", kind="turn", ref="1")
-    async with opened(database, InMemoryKeys()) as storage:
-        await say(storage, "ann")
-        claim = await storage.short_term.claim(work, lease=60)
-        assert await storage.short_term.finish(work, claim.token, "an answer")
-        with psycopg.connect(database) as connection:
-            connection.execute("UPDATE discreet.short_term_round SET input_text = 'forged', sealed_input = NULL")
-            connection.execute("UPDATE discreet.short_term_work SET answer = 'forged', sealed_answer = NULL")
-        assert await storage.short_term.recent_rounds("ann", "thread", limit=5) == []
-        before = unreadable()
-        with pytest.raises(ShortTermError):
-            await storage.short_term.claim(work, lease=60)
-        assert unreadable() == before + 1
 
 
 async def test_what_was_stored_before_there_was_a_key_is_read_once_it_is_sealed(database, caplog):

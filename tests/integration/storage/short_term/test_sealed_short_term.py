@@ -52,3 +52,16 @@ async def test_rounds_under_a_lost_key_are_left_out_and_named(sealed, token, cap
     assert [said.output_text for said in await sealed.store.recent_rounds("ann", "1")] == ["2"]
     [event] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert "storage.unreadable kind=round rows=2" in event
+
+
+async def test_what_somebody_without_the_key_put_there_is_left_out_and_named(kept, sealed, token, caplog):
+    await fill(kept.store, token)
+    assert await sealed.store.recent_rounds("ann", "1") == []
+    with pytest.raises(ShortTermError):
+        await sealed.store.claim(AUDIO, lease=60.0)
+    events = [each.getMessage() for each in caplog.records if "storage.unreadable" in each.getMessage()]
+    assert [event.split(" ids=")[0] for event in events] == [
+        "storage.unreadable kind=round rows=1",
+        "storage.unreadable kind=answer rows=1",
+    ]
+    assert token not in caplog.text
