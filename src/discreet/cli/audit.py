@@ -59,7 +59,7 @@ def run_verify(
             return report, await verify_counts(pool, keys, user_key=whose) if sees_memories else None
 
     report, counts = asyncio.run(run())
-    found = report.found + (0 if counts is None else counts.found)
+    found = report.found + (0 if counts is None else counts.found + counts.erasing)
     if as_json:
         memories = None if counts is None else asdict(counts)
         print(json.dumps({"sound": not found, **asdict(report), "memories": memories}, default=str))
@@ -185,7 +185,9 @@ def _print_counts(counts: CountReport | None) -> None:
         f"{counts.memories:,} memories of {counts.people:,} people, {counts.found:,} of whom have others than were counted."
     )
     if counts.erasing:
-        print(f"{counts.erasing:,} more may, as an erasure goes on: look again when it is done.")
+        print(
+            f"{counts.erasing:,} more have, while an erasure is open: let `discreet erase` or a worker finish it, and look again."
+        )
 
 
 def _written(value: object) -> str:

@@ -48,4 +48,7 @@ async def _counted(pool: Pool, user_keys: UserKeys) -> Check:
     if report.found:
         say = f"{report.found:,} people have other memories than were counted: `discreet audit verify` names them."
         return Check(name, "fail", f"{say} Restore a backup, or delete what is theirs.")
+    if report.erasing:
+        say = f"{report.erasing:,} people have other memories than were counted while an erasure is open. Look again when it is done."
+        return Check(name, "warn", say)
     return Check(name, "ok", f"{report.memories:,} memories of {report.people:,} people are those that were counted.")

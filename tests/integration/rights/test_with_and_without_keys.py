@@ -21,7 +21,7 @@ from discreet.storage.database.keys import digest
 from discreet.testing import StubEmbeddings
 
 NOW = datetime.now(UTC).replace(microsecond=0)
-QUIET = Settings(reembed=False, large_user_memories=0)
+QUIET = Settings(reembed=False)
 OF_STORAGE = {"pending_since", "updated_at", "created_at", "user_key", "rounds", "space"}
 
 

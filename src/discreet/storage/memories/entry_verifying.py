@@ -56,7 +56,7 @@ class CountReport:
     found: int = 0
     """People whose memories are not those that were counted."""
     erasing: int = 0
-    """People of whom that may be so as an erasure goes on: look again when it is done."""
+    """People of whom that is so while an erasure is open: it may be what deletes them. Look again when it is done."""
     findings: list[WrongCount] = field(default_factory=list)
     """The first `MAX_FINDINGS`."""
 

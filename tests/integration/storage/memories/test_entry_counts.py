@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -27,7 +27,7 @@ FACTS = ["Keeps parrots", "Nuôi hai con vẹt", "Держит попугаев"
 
 
 def opened(dsn, keys=None, **values):
-    settings = load_settings().model_copy(update={"reembed": False, "large_user_memories": 0, **values})
+    settings = load_settings().model_copy(update={"reembed": False, **values})
     return open_storage(dsn, embeddings=StubEmbeddings(dims=32), keys=keys, settings=settings, maintained=False)
 
 
@@ -229,3 +229,13 @@ async def test_the_commands_say_so_and_end_with_one(database, monkeypatch):
     code, told = await asyncio.to_thread(invoke, "doctor", "--dsn", database)
     checks = {check["name"]: check["state"] for check in told["checks"]}
     assert (code, checks["counted memories"], checks["sealed rows"]) == (1, "fail", "ok")
+    run(
+        database,
+        "INSERT INTO discreet.erasure (erasure_key, user_key, scope, asked_at, lease_until) VALUES (%s, %s, 'all', now(), now())",
+        uuid4(),
+        uuid4(),
+    )
+    code, told = await asyncio.to_thread(invoke, "audit", "verify", "--dsn", database)
+    assert (code, told["sound"], told["memories"]["erasing"]) == (1, False, 1), "an open erasure doesn't hide it"
+    _, told = await asyncio.to_thread(invoke, "doctor", "--dsn", database)
+    assert {check["name"]: check["state"] for check in told["checks"]}["counted memories"] == "warn"

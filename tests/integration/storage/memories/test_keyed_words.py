@@ -58,7 +58,7 @@ SELECT DISTINCT n FROM (
 
 def quiet(key=0):
     identity_key = base64.b64encode(bytes([key]) * 32).decode()
-    return Settings(reembed=False, large_user_memories=0, identity_key=identity_key)
+    return Settings(reembed=False, identity_key=identity_key)
 
 
 async def said(dsn, *, settings, keys=None):
