@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import psycopg
@@ -10,11 +11,13 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from psycopg.conninfo import make_conninfo
 from testkit.keys import USER_KEYS
+from testkit.roles import logins
 
 from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
 from discreet.checkpoint.migrating import THREAD_TABLES
 from discreet.cli.migrate import run_check, run_migrate
 from discreet.encryption import Keyring, make_key
+from discreet.storage.database.roles import RoleNames
 
 KEYS = Keyring([make_key()])
 ONE_SHARD = "-c citus.multi_task_query_log_level=error"
@@ -73,6 +76,34 @@ async def test_turns_pauses_and_updates_of_a_thread_ask_one_node(one_shard):
     with psycopg.connect(one_shard) as connection:
         [(owner,)] = connection.execute("SELECT user_key FROM checkpoint_threads WHERE thread_id = 't'").fetchall()
     assert owner == USER_KEYS.of_user("ann")
+
+
+async def test_as_the_application_a_thread_is_read_by_who_names_it(spread):
+    await asyncio.to_thread(logins, spread)
+    dsn = make_conninfo(spread, user=RoleNames().app, password="of-a-test")
+    odd = "it's \\ a \"thread\"\n; of 'ann'"
+    async with RedactingSaver.from_conn_string(dsn) as saver:
+        graph = graph_of(saver)
+        for name in ("t", odd):
+            await graph.ainvoke(said("one"), thread(name))
+        await saver.acopy_thread("t", "its copy")
+        await saver.adelete_for_runs(["no run"])
+        assert texts(await graph.aget_state(thread("its copy"))) == ["one", "answer 1"]
+        assert texts(await graph.aget_state(thread(odd))) == ["one", "answer 1"]
+        await saver.adelete_thread("t")
+    with RedactingSyncSaver.from_conn_string(dsn) as saver:
+        assert saver.get_tuple(thread("t")) is None
+        assert saver.get_tuple(thread(odd)) is not None
+    with psycopg.connect(dsn) as connection:
+        for named, seen in (("its copy", [("its copy",)]), ("another", [])):
+            connection.execute("SET LOCAL citus.propagate_set_commands = 'local'")
+            connection.execute(f"SET LOCAL discreet.thread = '{named}'")
+            assert connection.execute("SELECT DISTINCT thread_id FROM checkpoints").fetchall() == seen
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT user_key FROM checkpoint_threads WHERE thread_id = 'its copy'")
+    with psycopg.connect(spread) as connection:
+        rows = connection.execute("SELECT thread_id, user_key FROM checkpoint_threads").fetchall()
+    assert dict(rows) | {"t": None} == {"t": None, odd: USER_KEYS.of_user("ann"), "its copy": USER_KEYS.of_user("ann")}
 
 
 def test_the_blocking_calls_do_so_too(one_shard):

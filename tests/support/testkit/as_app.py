@@ -50,6 +50,8 @@ ELSEWHERE = {
         "storage/test_opening.py::test_langgraphs_saver",
     ),
     "looks at rows of everybody, or says SQL of its own, as the application": (
+        "checkpoint/postgres_tier/test_late_writes.py::test_a_deletion_waits_for_a_write",
+        "checkpoint/postgres_tier/test_late_writes.py::test_tombstones_go_when",
         "checkpoint/test_spill_store.py::test_a_save_waits_for_nobody",
         "checkpoint/test_spill_store.py::test_each_save_deletes_some",
         "checkpoint/test_spill_store.py::test_work_that_the_database_refuses",

@@ -104,12 +104,14 @@ new_blobs AS (
         %(blob_channels)s::text[], %(blob_versions)s::text[], %(blob_types)s::text[], %(blobs)s::bytea[]
     ) AS b(channel, version, type, blob)
     ON CONFLICT (thread_id, checkpoint_ns, channel, version) DO NOTHING
+    RETURNING channel
 ),
 new_messages AS (
     INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, message_id, kind, content)
     SELECT %(thread_id)s, %(checkpoint_ns)s, m.channel, m.position, m.message_id, m.kind, m.content
     FROM ready CROSS JOIN json_to_recordset(%(messages)s::json)
         AS m(channel text, position int, message_id text, kind text, content text)
+    RETURNING channel
 ),
 stored AS (
     INSERT INTO checkpoints
@@ -122,7 +124,8 @@ stored AS (
 )
 SELECT EXISTS (SELECT FROM stored) AS stored, {threads.OWNER}, {threads.ANSWER}
 """
-"""Nothing is stored if the checkpoint whose rows are reused (`source`) is gone meanwhile, or the thread was deleted."""
+"""Nothing is stored if the checkpoint whose rows are reused (`source`) is gone meanwhile, or the thread was deleted. Each INSERT returns something:
+a cluster makes a COPY of one that doesn't, which row-level security refuses."""
 
 _PUT_WRITES = """
 WITH {fence},
@@ -134,6 +137,7 @@ stored AS (
         %(idxs)s::int[], %(channels)s::text[], %(types)s::text[], %(blobs)s::bytea[]
     ) AS w(idx, channel, type, blob)
     ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) {conflict}
+    RETURNING idx
 )
 SELECT {answer}
 """

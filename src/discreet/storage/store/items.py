@@ -43,7 +43,7 @@ SELECT path FROM discreet.store_paths(%(low)s, %(high)s) AS n (path) ORDER BY pa
 """A function, which tells the labels of all namespaces and nobody's key."""
 
 _TEXTS: LiteralString = """
-SELECT coalesce(sum(memories), 0)::bigint AS texts FROM discreet.user_memories WHERE user_key = ANY (%(namespaces)s)
+SELECT coalesce(sum(memories), 0)::bigint AS texts FROM discreet.user_memories WHERE user_key = ANY (%(user_keys)s)
 """
 
 _PUT: LiteralString = """
@@ -101,7 +101,7 @@ async def namespaces_below(cursor: AsyncCursor[dict[str, Any]], prefix: Iterable
 
 async def texts_of(cursor: AsyncCursor[dict[str, Any]], namespaces: Sequence[UUID]) -> int:
     """Return how many texts are in `namespaces`."""
-    await cursor.execute(_TEXTS, {"namespaces": list(namespaces)})
+    await cursor.execute(_TEXTS, {"user_keys": list(namespaces)})
     rows = await cursor.fetchall()
     return int(rows[0]["texts"])
 

@@ -297,8 +297,14 @@ def _words(said: str) -> list[str]:
 
 async def test_labels_are_listed_whole_and_found_by_who_knows_them(lived):
     async with opened(lived.app) as storage:
-        assert await storage.store.alist_namespaces(prefix=("notes",)) == [NAMESPACE]
-        assert [item.key for item in await storage.store.asearch(("notes",))] == ["one"]
+        await storage.store.aput(("notes", "of-ann"), "two", {"text": "about a parrot"})
+        assert await storage.store.alist_namespaces(prefix=("notes",)) == [("notes", "of-ann"), NAMESPACE]
+        assert {item.key for item in await storage.store.asearch(("notes",))} == {"one", "two"}
+        assert {item.key for item in await storage.store.asearch(("notes",), query="about a tortoise")} == {
+            "one",
+            "two",
+        }
+        assert [item.key for item in await storage.store.asearch(NAMESPACE, query="about a tortoise")] == ["one"]
 
 
 async def test_threads_of_a_user_are_listed_for_them_alone(lived):

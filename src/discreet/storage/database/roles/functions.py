@@ -65,10 +65,12 @@ $$"""
 
 _THREADS_OF_RUNS: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.checkpoint_threads_of_runs(runs text[]) RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
-    SELECT DISTINCT thread_id FROM {schema}.checkpoints WHERE metadata ->> 'run_id' = ANY (runs);
-END"""
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT DISTINCT c.thread_id FROM {schema}.checkpoints c WHERE c.metadata ->> 'run_id' = ANY (runs);
+END
+$$"""
 """Tells of which threads runs are: who knows the id of a run may delete its checkpoints."""
 
 _THREADS_OF_MINE: Final[LiteralString] = """
