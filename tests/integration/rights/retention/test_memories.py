@@ -36,7 +36,7 @@ async def check_counts(storage, rows):
     async with storage.pool.connection() as conn, conn.cursor(binary=True) as cursor:
         query = "SELECT lexical FROM discreet.memory WHERE user_key = %(user_key)s"
         left = await (await cursor.execute(query, {"user_key": ANN})).fetchall()
-    documents = Counter(token for row in left for token in USER_KEYS.tokens(list(tokens_of(row))))
+    documents = Counter(token for row in left for token in tokens_of(row))
     assert dict(rows(COUNTED, ANN)) == dict(documents)
     assert rows("SELECT memories FROM discreet.user_memories WHERE user_key = %s", ANN) == [(len(left),)]
 
