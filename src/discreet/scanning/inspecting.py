@@ -53,8 +53,8 @@ MAX_WITHIN: Final = 20
 
 ITEMS, KEYS, ANY = "[]", "{}", ".*"
 """In a path: the items of a list, the keys of a dict, what stands under a key that is no text."""
-_FIELD: Final = re.compile(r"(?!(?:.*[0-9]){4})[^\W\d][\w-]{0,40}")
-"""How programs name fields: one word without many digits."""
+_FIELD: Final = re.compile(r"(?=.{1,40}\Z)[^\W\d](?:[^\W\d]|-)*(?:(?<=[^\W_])[0-9])?")
+"""How programs name fields: one word with a digit at most, as in `address2`. More digits, and those behind a hyphen, are of ids."""
 
 Path = tuple["Path | None", str]
 """Where a value stands: within what, and how it is called there."""

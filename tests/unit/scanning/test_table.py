@@ -29,6 +29,16 @@ def test_it_says_what_sits_where(printed):
     assert "large: 000000000000 240.0 MB, 1,000 checkpoints" in lines
 
 
+def test_it_names_columns_and_keys(printed):
+    places = {"value.user.mail": {"EMAIL": 3, "PHONE": 1}, "value.notes[]": {"CARD": 1_200}}
+    lines = lines_of(printed(report_of(table_of("store", places=places))))
+    at = lines.index("table column and keys values")
+    assert lines[at + 1 : at + 3] == [
+        "public.store value.notes[] 1,200 CARD",
+        "public.store value.user.mail 3 EMAIL, 1 PHONE",
+    ]
+
+
 def test_it_ends_with_what_to_do(printed):
     *_, result, last = lines_of(printed(usual()))
     assert result == "41,203 sensitive values in 3 of 6 tables of db.example.com/agents."

@@ -169,3 +169,32 @@ def test_a_secret_of_pydantic_is_counted_once_it_has_one():
         kind, data = JsonPlusSerializer().dumps_typed({"key": SecretStr(text)})
         assert decode_typed(kind, data).form == "msgpack"
         assert seen(data, kind)[0] == types
+
+
+@pytest.mark.parametrize(
+    ("key", "named"),
+    [
+        ("customer", ".customer.mail"),
+        ("địa_chỉ", ".địa_chỉ.mail"),
+        ("адрес", ".адрес.mail"),
+        ("地址2", ".地址2.mail"),
+        ("thread-6-3", ".*.mail"),
+        ("user_4711", ".*.mail"),
+        ("Ann Lindqvist", ".*.mail"),
+        (str(uuid.UUID(int=5, version=4)), ".*.mail"),
+        ("x" * 41, ".*.mail"),
+        (CARD, ".<CARD>.mail"),
+        (MAIL, ".<EMAIL>.mail"),
+        (7, ".*.mail"),
+    ],
+)
+def test_places_are_named_by_fields_and_never_by_ids_or_values(key, named):
+    places = Inspector(Texts(Redactor())).look(pack({key: {"mail": MAIL}}), kind="msgpack").places
+    assert places[named, "EMAIL"] == 1
+    assert sum(places.values()) == (1 if key not in (CARD, MAIL) else 2)
+
+
+def test_places_say_which_values_stand_in_lists_and_in_keys():
+    data = pack({"to": [{"mail": MAIL}, {"mail": MAIL}], "by": {MAIL: 1}})
+    found = Inspector(Texts(Redactor())).look(data, kind="msgpack", channel="notes").places
+    assert found == {(".notes.to[].mail", "EMAIL"): 2, (".notes.by{}", "EMAIL"): 1}
