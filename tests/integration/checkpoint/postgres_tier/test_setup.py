@@ -72,7 +72,7 @@ async def test_setup_looks_at_the_database_every_time(open_tier, start, say, row
 
 
 async def test_whoever_finds_tables_after_an_interrupted_start_finds_them_guarded(open_tier, rows, dsn):
-    nothing = schema.Found("public", here=True, tables=frozenset(), indexes={}, guards=frozenset(), owned=frozenset())
+    nothing = schema.Found("public", here=True, tables=frozenset(), indexes={}, guards=frozenset())
     with psycopg.connect(dsn, **CONNECTION) as connection, connection.transaction():
         for statement in schema.missing(nothing)[0].statements:
             connection.execute(statement.sql, statement.params)
