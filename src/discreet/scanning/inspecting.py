@@ -77,7 +77,8 @@ class Seen:
 
     def add(self, other: Seen, at: str = "") -> None:
         """Take in what was in a part of it, that stands there."""
-        self.kinds.update(other.kinds)
+        if other.kinds:
+            self.kinds.update(other.kinds)
         self.errors += other.errors
         for (place, name), count in other.places.items():
             self.types[name] += count
@@ -193,7 +194,7 @@ class _Look:
                             told.add(id(message.fields))
                     stack.extend(self._inside(value, called, at))
             elif isinstance(value, Seen):
-                seen.add(value, self.shown(at))
+                seen.add(value, self.shown(at) if value.places else "")
             elif isinstance(value, Pickled):
                 seen.kinds[RUNNABLE_PICKLES if value.would_run else PICKLES] += 1
                 stack.append((value.value, called, at))
@@ -203,7 +204,8 @@ class _Look:
     def number(self, text: str, name: str | None, path: Path | None) -> None:
         """Look at a number, under its name."""
         types = self._texts.find(text, name).types
-        self.seen.found(types if is_persons(text, name, types) else (), self.shown(path))
+        if types and is_persons(text, name, types):
+            self.seen.found(types, self.shown(path))
 
     def _decoded(self, kind: str | None, data: bytes | str) -> Decoded:
         if self._within > MAX_WITHIN:
@@ -257,7 +259,8 @@ class _Look:
         found = self._texts.find(text, name)
         if found is NOTHING:
             return
-        self.seen.found(found.types, self.shown(path))
+        if found.types:
+            self.seen.found(found.types, self.shown(path))
         if found.media:
             self.seen.kinds[MEDIA] += found.media
 

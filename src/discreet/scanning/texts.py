@@ -66,8 +66,7 @@ class Texts:
 
     def find(self, text: str, name: str | None = None) -> Found:
         """Return what `text` holds that stands under `name`."""
-        is_engines = _ENGINE_MADE.fullmatch(text) and not is_key_name(name)
-        if len(text) < LEAST_CHARS or is_engines or is_id(text, name):
+        if len(text) < LEAST_CHARS or is_id(text, name) or _is_engines(text, name):
             return NOTHING
         named = name if name is not None and _tells(text, name) else ""
         key = (named, text) if len(text) <= SHORT_CHARS else digest_of(named, text)
@@ -142,6 +141,11 @@ class Texts:
 def _tells(text: str, name: str) -> bool:
     """Return whether what a text holds may depend on the name that it stands under."""
     return (len(text) <= MAX_NAMED_CHARS and len(name) <= MAX_NAMED_CHARS) or name in MEDIA_NAMES
+
+
+def _is_engines(text: str, name: str | None) -> bool:
+    """Return whether an engine has made a text. A UUID may be somebody's key, too."""
+    return bool(_ENGINE_MADE.fullmatch(text)) and not (is_key_name(name) and ENGINE_ID.fullmatch(text))
 
 
 def is_persons(number: str, name: str | None, types: Collection[str]) -> bool:

@@ -91,6 +91,7 @@ def test_media_are_counted_and_replaced(texts, text, name, media):
     [
         (str(uuid.UUID(int=5, version=4)), None),
         ("00000000000000000000000000000003.0.4179", "version"),
+        ("00000000000000000000000000000003.0.4179", "api_key"),  # a channel of that name
         (f"clerk:{uuid.UUID(int=7, version=4)}", None),
         ("d41d8cd98f00b204e9800998ecf8427e", "hash"),
         ("lc_run--" + str(uuid.UUID(int=5, version=4)), "id"),
