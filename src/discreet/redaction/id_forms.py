@@ -36,6 +36,9 @@ FORMED_ID: Final = lazy(
 )
 """Those, and ids of more letters that are known within a text, too."""
 
+_RANDOM_OBJECT: Final = lazy(rf"(?:{_OBJECTS})[_-]{{1,2}}(?=[0-9]+[a-f]|(?:[0-9]*[a-f]){{4}})[0-9a-f]{{16,128}}")
+"""Of these whose rest is hexadecimal: digits in it are no numbers of anybody, either."""
+
 KNOWN_ID: Final = lazy(rf"{FORMED_ID.pattern}|(?=.*[a-z])(?=.*[A-Z])[\w-]{{21}}|[a-z][0-9a-z]{{23}}", re.ASCII)
 """Those, and nanoid and CUID2, which have nothing but a length: they are no ids within a text."""
 
@@ -112,7 +115,9 @@ def is_id(text: str, name: str | None = None) -> bool:
     """Return whether a value is an id of a form in which nothing is to be looked for, unless its `name` says that it is a secret."""
     if not KNOWN_ID.fullmatch(text) or (name and _says(name).secret):
         return False
-    return RANDOM_ID.fullmatch(text) is not None or not (_DIGITS.search(text) or _is_vendors(text))
+    if RANDOM_ID.fullmatch(text) or _RANDOM_OBJECT.fullmatch(text):
+        return True
+    return not (_DIGITS.search(text) or _is_vendors(text))
 
 
 def is_named_id(text: str, name: str | None) -> bool:

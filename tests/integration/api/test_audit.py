@@ -13,6 +13,7 @@ from discreet.access.user_keys import load_user_keys
 from discreet.api.actors import Denials
 from discreet.api.app import make_app
 from discreet.settings import load_settings
+from discreet.shown_keys import shown_key
 from discreet.state.records import MemoryRecord
 
 
@@ -54,7 +55,7 @@ async def test_a_request_of_ones_own_and_one_of_somebody_elses(services, authent
         ("access.denied", False),
     ]
     assert [row["actor"] for row in told] == [
-        str(keys.of_user(authenticator.identity(name))) for name in ("ann", "carer", "bob")
+        str(shown_key(keys.of_user(authenticator.identity(name)))) for name in ("ann", "carer", "bob")
     ]
     assert {(row["ip_address"], row["user_agent"], row["request_id"]) for row in told} == {
         ("192.0.2.7", "sdk/1", "edge-7")

@@ -18,6 +18,7 @@ from discreet.api.routing import make_open_router, make_router
 from discreet.errors import ForbiddenError, StorageUnavailableError, UnauthorisedError
 from discreet.ports import NOBODY
 from discreet.redaction import Redactor
+from discreet.shown_keys import shown_key
 from discreet.testing import InMemoryAuditLog
 
 SENT = {"x-request-id": "edge-7", "user-agent": "curl/8 (ann@example.com)"}
@@ -112,7 +113,7 @@ async def test_whose_data_was_asked_for_is_told(http, authenticator, audit):
     [entry] = audit.entries
     keys = UserKeys(Identities(bytes(32)))
     assert entry.user_key == keys.of_user(authenticator.identity("bob"))
-    assert (entry.actor, entry.data) == (str(keys.of_user(authenticator.identity("ann"))), "forbidden")
+    assert (entry.actor, entry.data) == (str(shown_key(keys.of_user(authenticator.identity("ann")))), "forbidden")
 
 
 async def test_who_is_no_administrator_is_told(http, authenticator, audit):

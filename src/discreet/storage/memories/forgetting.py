@@ -27,7 +27,7 @@ from discreet.state.text import storable
 from discreet.storage.conversation.turn_rows import texts_of_turns
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealed_columns import SESSION_INTENT, SESSION_SUMMARY
-from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.sealing import FieldSealer, reported
 from discreet.storage.memories.browsing import build_get, build_latest, build_superseded
 from discreet.storage.memories.deleting import delete_entries
 from discreet.storage.memories.rows import opened_or_blank
@@ -170,13 +170,14 @@ def _text_of_session(row: dict[str, Any], sealer: FieldSealer) -> str:
     """Return what a session is about or came to; nothing if its key is not known."""
     column = SESSION_SUMMARY if row["is_summary"] else SESSION_INTENT
     try:
-        text = sealer.join(row["plain"], row["sealed"], column, row["user_key"], row["thread_key"])
+        with reported("session", row["thread_key"]):
+            text = sealer.join(row["plain"], row["sealed"], column, row["user_key"], row["thread_key"])
     except EncryptionError:
         return ""
     if not row["is_summary"]:
         return text
     said = json.loads(text)
-    return "\n".join([said["summary"], *said["topics"], *said["key_facts"]])
+    return "\n".join([said["summary"], *said.get("topics", ()), *said.get("key_facts", ())])
 
 
 async def _facts(

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
+from pgvector import SparseVector
 from testkit.sums import first_sum
 
 from discreet.encryption import Keyring, make_key
@@ -47,13 +48,8 @@ UNKEYED += [
     for order in ("big", "little")
 ]
 
-STORED = """
-SELECT DISTINCT n FROM (
-    SELECT (unnest(discreet.token_places(lexical)) - 1) %% %(context)s AS n FROM discreet.memory
-    UNION ALL SELECT unnest(tokens)::bigint FROM discreet.user_token
-    UNION ALL SELECT token FROM discreet.token_frequency
-) t
-"""
+COUNTED = "SELECT unnest(tokens) FROM discreet.user_token UNION SELECT token FROM discreet.token_frequency"
+LEXICAL = "SELECT lexical::text FROM discreet.memory WHERE lexical IS NOT NULL"
 
 
 def quiet(key=0):
@@ -83,7 +79,9 @@ async def said(dsn, *, settings, keys=None):
 def stored(dsn):
     """Return the number of each word and mark in the tables."""
     with psycopg.connect(dsn) as connection:
-        return {number for (number,) in connection.execute(STORED, {"context": CONTEXT}).fetchall()}
+        counted = {number for (number,) in connection.execute(COUNTED).fetchall()}
+        vectors = [SparseVector.from_text(text) for (text,) in connection.execute(LEXICAL).fetchall()]
+    return counted | {place % CONTEXT for vector in vectors for place in vector.indices()}
 
 
 def guesses():
