@@ -126,7 +126,7 @@ class Messages(Kept):
     what = "checkpoints"
     table, owner, order = "checkpoint_messages", "thread_id", "t.position"
     among = "mod(position, 3) = 2"
-    slot = ("checkpoint_ns", "channel", "position", "user_key")
+    slot = ("checkpoint_ns", "channel", "position")
     says = "content"
     meta: ClassVar = {
         "kind": "CASE kind WHEN 'ai' THEN 'human' ELSE 'ai' END",
