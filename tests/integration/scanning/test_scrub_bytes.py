@@ -112,8 +112,7 @@ def test_values_in_bytes_go_and_the_rest_stays(stored):
     assert scan(where).types == {}
     assert search(read(where), sought).leaks == {}
     values, before = left(), state()
-    assert values["clean"] == before["clean"]
-    assert values["picture"] == png()
+    assert values["clean"] == values["picture"] == b"<BYTES>"
     assert values["ids"] == IDS
     assert pickle.loads(values["pickled"])["mail"].startswith("<EMAIL:")
     assert values["wide"].decode("utf-16-le").startswith("Почта <EMAIL:")

@@ -35,7 +35,7 @@ from discreet.scanning.values import (
     fitted,
     is_array,
 )
-from discreet.scanning.values.media import is_file, is_media, said_in, without
+from discreet.scanning.values.media import is_media
 from discreet.scanning.values.pickles import Literal, LiteralBytes, LiteralNumber, rewrite_pickle
 from discreet.scanning.values.readable import runs
 from discreet.scanning.values.streams import TooLargeError
@@ -91,8 +91,6 @@ class Place:
     """Whether the thread is at rest at it, so that what was said last is an answer."""
     thread: ThreadRedactor | None = None
     """Makes the placeholders of the thread."""
-    of_message: bool = False
-    """Whether it is within a message, of which no media stay."""
     within: int = 0
     """In how many values in bytes it is."""
     room: Room = field(default_factory=Room)
@@ -128,7 +126,7 @@ class Rewriter:
             case "stream":
                 made = self._stream(decoded.value, data, place)
             case "media":
-                made = self._media(decoded.value.data, place)
+                made = written(BYTES).encode()
             case "bytes":
                 made = self._opaque(decoded.value.data)
             case _:
@@ -295,7 +293,6 @@ class Rewriter:
         message = as_message(value)
         if message is None:  # a removal
             return value
-        place = replace(place, of_message=True)
         fields = self._mapping(message.fields, place, depth + 1, None)
         if isinstance(content := fields.get("content"), list):
             fields["content"] = [_readable(block) for block in content]
@@ -355,18 +352,6 @@ class Rewriter:
         """Return what is compressed, with other content if that is rewritten."""
         inner = self._bytes(stream.inner, place.channel, place)
         return data if inner == stream.inner and not self._holds(stream.head) else stream.packed(inner)
-
-    def _media(self, data: bytes, place: Place) -> bytes:
-        """Return a picture or a recording in which nothing can be read that must not stay, and of a file nothing.
-
-        Of a PNG other chunks may stay without those that hold something.
-        """
-        if not is_file(data) and not place.of_message:
-            if not any(map(self._holds, said_in(data, place.room))):
-                return data
-            if (made := without(data, self._holds, place.room)) is not None:
-                return made
-        return written(BYTES).encode()
 
     def _opaque(self, data: bytes) -> bytes:
         """Return bytes that nobody can take apart, unless there is something in them that must not stay."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -17,18 +15,11 @@ _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _PIXELS: Final = frozenset({b"IDAT", b"fdAT"})
 _CHUNK: Final = 12
 """Bytes of a chunk beside its content: length, type, check."""
-_LOOKED_THROUGH: Final = ("image/", "audio/", "video/", "font/", "application/font")
 
 
 def is_media(data: bytes) -> bool:
     """Return whether bytes begin as a picture, a recording, a document or an archive does."""
     return filetype.guess(data[:8192]) is not None
-
-
-def is_file(data: bytes) -> bool:
-    """Return whether media are a document or an archive, which may hold anything that nobody here can read."""
-    kind = filetype.guess(data[:8192])
-    return kind is None or not kind.mime.startswith(_LOOKED_THROUGH)
 
 
 def said_in(data: bytes, room: Room) -> Iterator[bytes]:
@@ -39,20 +30,6 @@ def said_in(data: bytes, room: Room) -> Iterator[bytes]:
     for kind, content in chunks:
         if kind not in _PIXELS:
             yield from _of_chunk(content, room)
-
-
-def without(data: bytes, is_bad: Callable[[bytes], bool], room: Room) -> bytes | None:
-    """Return a PNG without the chunks that hold something bad; None if that can't be: it is no PNG, or would be none then."""
-    made = bytearray(_SIGNATURE)
-    for kind, content in _chunks(data):
-        is_kept = kind in _PIXELS or not any(map(is_bad, _of_chunk(content, room)))
-        if is_kept and not kind:
-            made += content
-        elif is_kept:
-            made += struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-        elif kind and not kind[0] & 0x20:  # a capital letter: nothing can be shown without it
-            return None
-    return bytes(made) if len(made) > len(_SIGNATURE) else None
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
