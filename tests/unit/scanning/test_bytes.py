@@ -105,6 +105,7 @@ SHAPES = {
     "JPEG": lambda said: b"\xff\xd8\xff\xfe" + struct.pack(">H", len(said.encode()) + 2) + said.encode() + b"\xff\xd9",
     "WAV": recording,
 }
+MEDIA_SHAPES = {shape for shape in SHAPES if shape.startswith(("PNG", "GIF", "JPEG", "WAV"))}
 LISTS = {
     "numbers": lambda said: list(said.encode()),
     "an array of bytes": lambda said: array.array("B", said.encode()),
@@ -175,7 +176,7 @@ def test_what_is_said_in_numbers_is_found_and_goes(inspector, rewriter, shape):
 
 
 @pytest.mark.parametrize("language", HARMLESS)
-@pytest.mark.parametrize("shape", SHAPES | LISTS)
+@pytest.mark.parametrize("shape", sorted((SHAPES | LISTS).keys() - MEDIA_SHAPES))
 def test_where_nothing_is_said_all_stays_byte_for_byte(inspector, rewriter, shape, language):
     kind, data = SERIALIZER.dumps_typed((SHAPES | LISTS)[shape](HARMLESS[language]))
     data = bytes(data)
