@@ -60,7 +60,7 @@ class SealedTable:
         return tuple(name for column in self.columns for name in column.bound)
 
 
-TOLD_OF_MEMORY: Final[tuple[LiteralString, ...]] = (
+_CLEAR_OF_MEMORY: Final[tuple[LiteralString, ...]] = (
     "app_name",
     "type",
     "created_at",
@@ -77,7 +77,7 @@ TOLD_OF_MEMORY: Final[tuple[LiteralString, ...]] = (
     "conflict_flags",
     "turns",
 )
-MEMORY_TEXT: Final = SealedColumn("memory", "sealed_text", "text", bound=TOLD_OF_MEMORY)
+MEMORY_TEXT: Final = SealedColumn("memory", "sealed_text", "text", bound=_CLEAR_OF_MEMORY)
 MEMORY_REASONING: Final = SealedColumn("memory", "sealed_reasoning", "reasoning")
 MEMORY_FEEDBACK: Final = SealedColumn("memory", "sealed_feedback", "feedback", "jsonb")
 MEMORY_PROVENANCE: Final = SealedColumn("memory", "sealed_provenance", "provenance", "jsonb")

@@ -27,22 +27,11 @@ logger = logging.getLogger(__name__)
 Vectors = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 """One of unit length, or one a row."""
 
+_LISTS: Final[tuple[LiteralString, ...]] = ("tags", "conflict_flags")
 _SAME_IN_BOTH: Final[tuple[LiteralString, ...]] = (
     "entry_id",
-    "app_name",
-    "type",
-    "created_at",
-    "valid_from",
-    "valid_to",
-    "request_id",
-    "thread_id",
-    "position",
-    "agent_id",
-    "importance",
-    "confidence",
-    "loop_flag",
+    *(name for name in MEMORY_TEXT.bound if name not in _LISTS and name != "turns"),
 )
-_LISTS: Final[tuple[LiteralString, ...]] = ("tags", "conflict_flags")
 _PRIVATE: Final[tuple[LiteralString, ...]] = ("text", "provenance", "feedback", "reasoning")
 """Each in a column of its name, or sealed."""
 _READ = ("user_key", *_SAME_IN_BOTH, *_LISTS, "turns", *_PRIVATE, *(f"sealed_{name}" for name in _PRIVATE))
@@ -78,7 +67,7 @@ def row_of(
         "user_key": user_key,
         "app_key": app_key_of(record.app_name),
         "space_key": space_key,
-        **_told_columns(record),
+        **_clear_columns(record),
         **private_columns(record, user_key, sealer),
         "embedding": HalfVector(vector),
         "lexical": sparse(words),
@@ -86,7 +75,7 @@ def row_of(
     }
 
 
-def _told_columns(record: MemoryRecord) -> dict[str, Any]:
+def _clear_columns(record: MemoryRecord) -> dict[str, Any]:
     """Return the columns that are in the clear."""
     return {
         **{name: getattr(record, name) for name in _SAME_IN_BOTH},
@@ -115,14 +104,14 @@ def private_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -
 def changed_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
     """Return the columns of a stored record that may change, with the text, which is bound to them."""
     return {
-        **_told_columns(record),
+        **_clear_columns(record),
         **_text_columns(record, user_key, sealer),
         **feedback_columns(record, user_key, sealer),
     }
 
 
 def _text_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
-    place = MEMORY_TEXT.at((user_key, record.entry_id), _told_columns(record)) if sealer.seals else ()
+    place = MEMORY_TEXT.at((user_key, record.entry_id), _clear_columns(record)) if sealer.seals else ()
     text, sealed = sealer.split(record.text, MEMORY_TEXT, *place)
     return {"text": text, "sealed_text": sealed}
 

@@ -17,51 +17,35 @@ from discreet.storage.database.roles.tables import NOBODY, Database
 
 _NOBODY: Final = SQL("{}::pg_catalog.uuid").format(Literal(str(NOBODY)))
 
-_MINE: Final[LiteralString] = """
-CREATE OR REPLACE FUNCTION {schema}.mine() RETURNS uuid[]
+_NAMED: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.{function}() RETURNS {type}
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 DECLARE
-    named pg_catalog.text := nullif(current_setting('discreet.user_key', true), '');
+    named pg_catalog.text := nullif(current_setting({parameter}, true), '');
 BEGIN
     IF named IS NULL THEN
-        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
+        RAISE EXCEPTION 'this transaction names no % in %', {what}, {parameter} USING ERRCODE = 'insufficient_privilege';
     END IF;
-    RETURN array_remove(string_to_array(named, ',')::pg_catalog.uuid[], {nobody});
+    RETURN {value};
 END
 $$"""
-"""For whom a transaction works: the application names them in the parameter discreet.user_key. Nobody named is an error, since a policy that
-matches nothing would make a deletion of nothing look like a success. What belongs to nobody is never somebody's."""
+"""What a transaction works for, by a parameter that the application sets. Nothing named is an error, since a policy that matches nothing
+would make a deletion of nothing look like a success."""
 
-_ME: Final[LiteralString] = """
-CREATE OR REPLACE FUNCTION {schema}.me() RETURNS uuid
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-AS $$
-DECLARE
-    named pg_catalog.text := nullif(current_setting('discreet.user_key', true), '');
-BEGIN
-    IF named IS NULL THEN
-        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    RETURN named::pg_catalog.uuid;
-END
-$$"""
-"""The same where it is one user, or nobody in particular, to whose chain of the audit trail an entry is added."""
-
-_NAMED_THREAD: Final[LiteralString] = """
-CREATE OR REPLACE FUNCTION {schema}.named_thread() RETURNS text
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-AS $$
-DECLARE
-    named pg_catalog.text := nullif(current_setting('discreet.thread', true), '');
-BEGIN
-    IF named IS NULL THEN
-        RAISE EXCEPTION 'this transaction names no thread in discreet.thread' USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    RETURN named;
-END
-$$"""
-"""Which thread a transaction is about: who knows the id of a thread may read it, as LangGraph has it."""
+_NAMING: Final[Sequence[tuple[LiteralString, LiteralString, str, str, LiteralString]]] = (
+    (
+        "mine",
+        "uuid[]",
+        "user",
+        "discreet.user_key",
+        "array_remove(string_to_array(named, ',')::pg_catalog.uuid[], {nobody})",
+    ),
+    ("me", "uuid", "user", "discreet.user_key", "named::pg_catalog.uuid"),
+    ("named_thread", "text", "thread", "discreet.thread", "named"),
+)
+"""Function, type, what is named, parameter and value. `mine` is one or several users: what belongs to nobody is never somebody's. `me` is one user, or
+nobody in particular, to whose chain of the audit trail an entry is added. Who knows the id of a thread may read it, as LangGraph has it."""
 
 _THREADS_OF_RUNS: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.checkpoint_threads_of_runs(runs text[]) RETURNS SETOF text
@@ -158,8 +142,15 @@ FUNCTIONS: Final = frozenset(
 
 def naming(schema: str) -> Iterator[Composed]:
     """Yield what makes those that policies ask."""
-    for source in (_MINE, _ME, _NAMED_THREAD):
-        yield SQL(source).format(schema=Identifier(schema), nobody=_NOBODY)
+    for function, kind, what, parameter, value in _NAMING:
+        yield SQL(_NAMED).format(
+            schema=Identifier(schema),
+            function=Identifier(function),
+            type=SQL(kind),
+            what=Literal(what),
+            parameter=Literal(parameter),
+            value=SQL(value).format(nobody=_NOBODY),
+        )
 
 
 def functions(there: Database, names: RoleNames) -> Iterator[Composed]:
