@@ -135,6 +135,11 @@ def is_key_name(name: str | None) -> bool:
     return name is not None and _says(name).key
 
 
+def told_by_name(name: str, *, found: bool) -> bool:
+    """Return whether a value is to be read together with its name: if nothing was `found` in it alone, or all of it is a secret."""
+    return len(name) <= _LONGEST_NAME and (not found or _says(name).secret)
+
+
 def is_told_secret(view: View, start: int, end: int) -> bool:
     """Return whether a word for a password or a key stands near a part of a text."""
     return any(

@@ -18,7 +18,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from discreet.ports import TextRedactor
 from discreet.redaction.blocks import without_shared
-from discreet.redaction.id_forms import NEUTRAL, is_id, is_named_id
+from discreet.redaction.id_forms import NEUTRAL, is_id, is_named_id, told_by_name
 from discreet.redaction.message_codec import Visit, rebuilt
 from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, issue
 
@@ -106,9 +106,10 @@ class _Walk:
         if is_named_id(text, name):
             return self._behind(NEUTRAL, text)
         alone = self._redactor.redact(text)
-        if not name or alone != text or not 0 < len(text) <= MAX_NAMED_CHARS or len(name) > MAX_NAMED_CHARS:
+        if not name or not 0 < len(text) <= MAX_NAMED_CHARS or not told_by_name(name, found=alone != text):
             return alone
-        return self._behind(f"{name}: ", text)
+        named = self._behind(f"{name}: ", text)
+        return alone if named == text else named
 
     def _behind(self, said: str, text: str) -> str:
         """Return a text redacted as it stands behind another, which tells what it is."""

@@ -11,7 +11,7 @@ from discreet.redaction.blocks import joined_safely
 from discreet.redaction.clean_texts import digest_of
 from discreet.redaction.engine import Redactor
 from discreet.redaction.findings import Finding, merge
-from discreet.redaction.id_forms import NEUTRAL, is_id, is_key_name, is_named_id
+from discreet.redaction.id_forms import NEUTRAL, is_id, is_key_name, is_named_id, told_by_name
 from discreet.redaction.placeholders import BYTES, written
 from discreet.redaction.threads import ThreadRedactor
 from discreet.redaction.walker import DATA_URL, MAX_NAMED_CHARS, MEDIA_NAMES, PAYLOAD
@@ -118,9 +118,9 @@ class Texts:
         if is_named_id(text, name):
             return self._behind(NEUTRAL, text)
         findings = self._redactor.findings(text)
-        if findings or not name or not 0 < len(text) <= MAX_NAMED_CHARS or len(name) > MAX_NAMED_CHARS:
+        if not name or not 0 < len(text) <= MAX_NAMED_CHARS or not told_by_name(name, found=bool(findings)):
             return findings
-        return self._behind(f"{name}: ", text)
+        return self._behind(f"{name}: ", text) or findings
 
     def _behind(self, said: str, text: str) -> list[Finding]:
         """Find what is in a text that stands behind another, which tells what it is."""
