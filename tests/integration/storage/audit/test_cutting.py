@@ -36,9 +36,14 @@ LAST_ENTRIES = [
 ]
 NOBODYS = [statement.replace("%(ann)s", f"'{NOBODY}'") for statement in (ENTRIES, CHAIN, HEADS)]
 COUNTERFEIT = "UPDATE discreet.audit_mark SET seal_number = seal_number + 1, hash = '\\x00'"
+REWOUND = (
+    "UPDATE discreet.audit_mark SET seal_number = 1, hash = '\\x00', "
+    "seal_hash = (SELECT hash FROM discreet.audit_seal WHERE seal_number = 1)"
+)
 FORMER = "UPDATE discreet.audit_mark SET seal_number = %(mark_number)s, seal_hash = %(mark_seal)s, hash = %(mark_hash)s"
 
 ATTACKS: dict[str, Sequence[str]] = {
+    "a person with their seals, and the mark rewound": [ENTRIES, CHAIN, SEALS, THEIR_HEADS, UNSEALED, REWOUND],
     "a person, with their sealed heads": [ENTRIES, CHAIN, HEADS],
     "a person, with the seals that covered them": [ENTRIES, CHAIN, SEALS, THEIR_HEADS, UNSEALED],
     "nobody's, with their sealed heads": NOBODYS,
