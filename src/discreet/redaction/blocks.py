@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from discreet.ports import Locating, TextRedactor
 from discreet.redaction.findings import Finding, merge
@@ -37,9 +39,11 @@ def joined_safely(blocks: Sequence[str], redactor: TextRedactor) -> str:
     if locating is None:
         return joined(map(redactor.redact, texts))
     together = _found(locating, whole)
-    alone = [each for text, start in _places(texts, whole) for each in _found(locating, text, start)]
+    places = [*_places(texts, whole)]
+    alone = [each for text, start in places for each in _found(locating, text, start)]
     known = {(each.start, each.end) for each in together}
-    return _masked(whole, [each for each in merge([*together, *alone]) if (each.start, each.end) not in known])
+    found = merge([*together, *_unbroken(locating, places), *alone])
+    return _masked(whole, [each for each in found if (each.start, each.end) not in known])
 
 
 def without_shared(blocks: Sequence[str], redactor: TextRedactor) -> list[str]:
@@ -48,9 +52,10 @@ def without_shared(blocks: Sequence[str], redactor: TextRedactor) -> list[str]:
     whole = joined(texts)
     if len(texts) < 2 or (locating := _locating(redactor)) is None:
         return texts
-    together = _found(locating, whole)
+    places = [*_places(texts, whole)]
+    together = merge([*_found(locating, whole), *_unbroken(locating, places)])
     copies = []
-    for text, start in _places(texts, whole):
+    for text, start in places:
         end = start + len(text)
         parts = [
             Finding(each.type, max(0, each.start - start), min(end, each.end) - start)
@@ -72,6 +77,22 @@ def _locating(redactor: TextRedactor) -> Locating | None:
 def _found(locating: Locating, text: str, start: int = 0) -> list[Finding]:
     """Return what is found in a text that begins at `start`."""
     return [Finding(each.type, start + each.start, start + each.end) for each in locating.findings(text)]
+
+
+def _unbroken(locating: Locating, places: Sequence[tuple[str, int]]) -> list[Finding]:
+    """Return what lies in several blocks, and is found only where nothing stands between them: a streamed word is cut anywhere."""
+    spoken = [(text, start) for text, start in places if not text.isspace()]
+    starts = [*accumulate((len(text) for text, _ in spoken), initial=0)]
+
+    def of(at: int, block: int) -> int:
+        return spoken[block][1] + at - starts[block]
+
+    found = []
+    for each in locating.findings("".join(text for text, _ in spoken)):
+        first, last = (bisect_right(starts, at) - 1 for at in (each.start, each.end - 1))
+        if first < last:
+            found.append(Finding(each.type, of(each.start, first), of(each.end, last)))
+    return found
 
 
 def _places(texts: Sequence[str], whole: str) -> Iterator[tuple[str, int]]:
