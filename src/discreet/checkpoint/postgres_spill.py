@@ -21,7 +21,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from discreet import metrics
 from discreet.checkpoint.postgres.cursors import AsyncTableCursor, TableCursor, sync_table_cursor, table_cursor
 from discreet.checkpoint.postgres.names import Tables
-from discreet.checkpoint.postgres.schema import OWN_TABLES, THREADS, Found, Step, missing_schema, unsampled
+from discreet.checkpoint.postgres.schema import OWN_TABLES, THREADS, Found, Step, missing_schema
 from discreet.checkpoint.postgres.setting_up import look, set_up, sync_look, sync_set_up
 from discreet.checkpoint.postgres.statements import Statement
 from discreet.checkpoint.postgres.threads import NOBODY, OVER
@@ -50,7 +50,10 @@ CREATE UNLOGGED TABLE IF NOT EXISTS checkpoint_spill (
 SPILLED = Column("checkpoint_spill", "sealed")
 INDEX = "checkpoint_spill_expires_at"
 CREATE_INDEX = f"CREATE INDEX IF NOT EXISTS {INDEX} ON checkpoint_spill (expires_at)"
-UNSAMPLED = unsampled("checkpoint_spill", "ended", "head", "sealed")
+UNSAMPLED = "ALTER TABLE checkpoint_spill " + ", ".join(
+    f"ALTER COLUMN {column} SET STATISTICS 0" for column in ("thread_id", "ended", "head", "generation", "sealed")
+)
+"""ANALYZE keeps no values of them: it copies them into the catalog, where a deletion leaves them."""
 
 SAVE = f"""
 WITH thread AS MATERIALIZED (

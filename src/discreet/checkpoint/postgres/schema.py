@@ -29,13 +29,6 @@ CREATE TABLE IF NOT EXISTS checkpoint_messages (
 """
 
 
-def unsampled(table: str, *columns: str) -> str:
-    """Return what has ANALYZE keep no values of `columns`: it copies them into the catalog, where a deletion leaves them."""
-    return f"ALTER TABLE {table} " + ", ".join(f"ALTER COLUMN {column} SET STATISTICS 0" for column in columns)
-
-
-_UNSAMPLED_MESSAGES = unsampled("checkpoint_messages", "checkpoint_ns", "channel", "message_id", "kind", "content")
-
 _THREADS = """
 CREATE TABLE IF NOT EXISTS checkpoint_threads (
     thread_id TEXT PRIMARY KEY,
@@ -63,40 +56,54 @@ LANGGRAPHS = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 
 THREADS = "checkpoint_threads"
 
+OWN_TABLES: Mapping[str, Sequence[str]] = {
+    "checkpoint_messages": (_MESSAGES,),
+    THREADS: (_THREADS, _CREATE_OWNER_INDEX, _CREATE_DELETION_INDEX, _CREATE_AGE_INDEX),
+}
+"""What we add beside LangGraph's, by name, and the statements that create it. Names begin with `checkpoint_`."""
+
+_TABLES = (*LANGGRAPHS, *OWN_TABLES)
+_IS_KEPT = "(a.attlen = -1 OR a.atttypid = 'uuid'::regtype) AND coalesce(a.attstattarget, -1) <> 0"
 _SAMPLED = f"""
+SELECT c.oid AS "table", c.relnamespace AS "schema",
+    format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', c.oid::regclass, a.attname) AS cure
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.relname IN {LANGGRAPHS} AND a.attlen = -1 AND a.attname <> 'thread_id' AND coalesce(a.attstattarget, -1) <> 0
+WHERE c.relname IN {_TABLES} AND c.relkind IN ('r', 'p') AND {_IS_KEPT}
+UNION ALL
+SELECT c.oid, c.relnamespace, format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS 0', i.indexrelid::regclass, a.attnum)
+FROM pg_class c JOIN pg_index i ON i.indrelid = c.oid JOIN pg_attribute a ON a.attrelid = i.indexrelid
+WHERE c.relname IN {_TABLES} AND i.indkey[a.attnum - 1] = 0 AND {_IS_KEPT}
+UNION ALL
+SELECT c.oid, c.relnamespace, format('ALTER STATISTICS %I.%I SET STATISTICS 0', n.nspname, s.stxname)
+FROM pg_class c JOIN pg_statistic_ext s ON s.stxrelid = c.oid JOIN pg_namespace n ON n.oid = s.stxnamespace
+WHERE c.relname IN {_TABLES} AND s.stxkind && ARRAY['m', 'e']::"char"[] AND coalesce(s.stxstattarget, -1) <> 0
 """
-"""Columns of LangGraph's tables of which values are kept for the planner. It needs those of thread_id, for what is read and deleted of
-several threads at once."""
+"""Columns, expressions of indexes and extended statistics of which values are kept for the planner. Whoever may ask for a plan finds them out by what
+it estimates, though row security hides the rows."""
 _UNSAMPLE = f"""
 DO $$
 DECLARE
     said record;
 BEGIN
     FOR said IN
-        SELECT c.oid::regclass AS name,
-            string_agg(format('ALTER COLUMN %I SET STATISTICS 0', a.attname), ', ') AS unsampled,
-            string_agg(format('ALTER COLUMN %I TYPE %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ') AS emptied
-        {_SAMPLED} AND c.relnamespace = {{schema}}::regnamespace
-        GROUP BY c.oid
+        SELECT format('ALTER TABLE %s ALTER COLUMN %I TYPE %s', c.oid::regclass, a.attname, format_type(a.atttypid, a.atttypmod)) AS emptying
+        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attlen = -1
+        WHERE c.relname IN {LANGGRAPHS} AND c.oid IN (SELECT s."table" FROM ({_SAMPLED}) s WHERE s."schema" = {{schema}}::regnamespace)
     LOOP
-        EXECUTE format('ALTER TABLE %s %s', said.name, said.unsampled);
         BEGIN
-            EXECUTE format('ALTER TABLE %s %s', said.name, said.emptied);
+            EXECUTE said.emptying;
         EXCEPTION WHEN feature_not_supported THEN NULL;
         END;
+    END LOOP;
+    FOR said IN SELECT s.cure FROM ({_SAMPLED}) s WHERE s."schema" = {{schema}}::regnamespace
+    LOOP
+        EXECUTE said.cure;
     END LOOP;
 END
 $$
 """
-"""A column that is given the type that it has loses what was kept of it, and no row is rewritten. One that a view reads can't be given any."""
-
-OWN_TABLES: Mapping[str, Sequence[str]] = {
-    "checkpoint_messages": (_MESSAGES, _UNSAMPLED_MESSAGES),
-    THREADS: (_THREADS, _CREATE_OWNER_INDEX, _CREATE_DELETION_INDEX, _CREATE_AGE_INDEX),
-}
-"""What we add beside LangGraph's, by name, and the statements that create it. Names begin with `checkpoint_`."""
+"""A column that is given the type that it has loses what was kept of it, as do indexes and statistics with it, and no row is rewritten. One that
+a view or a policy reads can't be given any."""
 
 RUN_INDEX = "checkpoints_run_id_idx"
 _CREATE_RUN_INDEX = f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {RUN_INDEX} ON checkpoints ((metadata ->> 'run_id'))"
@@ -113,7 +120,7 @@ SELECT
         WHERE c.relnamespace = n.oid AND c.relname LIKE 'checkpoint%%'
     ) AS indexes,
     ARRAY(SELECT conname::text FROM pg_constraint WHERE connamespace = n.oid AND conname = ANY(%(guards)s)) AS guards,
-    EXISTS (SELECT {_SAMPLED} AND c.relnamespace = n.oid) AS sampled
+    EXISTS (SELECT FROM ({_SAMPLED.replace("%", "%%")}) s WHERE s."schema" = n.oid) AS sampled
 FROM (SELECT (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s)) AS n(oid)
 """
 VERSION = "SELECT COALESCE(max(v), -1) AS version FROM checkpoint_migrations"
@@ -130,7 +137,7 @@ class Found(NamedTuple):
     """Whether each is valid. One whose building was broken off is not, and nothing uses it."""
     guards: frozenset[str]
     sampled: bool = False
-    """Whether values of LangGraph's tables are kept for the planner."""
+    """Whether values of the tables are kept for the planner."""
     version: int = -1
     """The last of LangGraph's migrations that has run."""
 
@@ -183,8 +190,9 @@ def missing(there: Found, guard: bool | None = None) -> list[Step]:
         for name, creating in OWN_TABLES.items()
         if name not in there.tables and not begin
     ]
-    statistics = _statistics(there) if begin or migrations or there.sampled else []
-    return [*missing_schema(there), *begin, *migrations, *own, *statistics, *_indexes(there, done), *guarding]
+    indexes = _indexes(there, done)
+    statistics = _statistics(there) if begin or migrations or own or indexes or there.sampled else []
+    return [*missing_schema(there), *begin, *migrations, *own, *indexes, *statistics, *guarding]
 
 
 def missing_schema(there: Found) -> list[Step]:
@@ -225,9 +233,9 @@ def _migration(version: int) -> list[Statement]:
 
 
 def _statistics(there: Found) -> list[Step]:
-    """Return what has no values kept of what LangGraph's tables hold, and drops those that are."""
+    """Return what has no values kept of what the tables hold, and drops those that are."""
     sql = _UNSAMPLE.format(schema=Literal(quoted(there.schema)).as_string())
-    return [Step("LangGraph's tables without statistics of what they hold", [Statement(sql)])]
+    return [Step("the tables without statistics of what they hold", [Statement(sql)])]
 
 
 def _indexes(there: Found, done: int) -> list[Step]:

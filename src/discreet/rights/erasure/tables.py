@@ -11,6 +11,9 @@ from discreet.storage.database.users.users import Cursor
 BATCH: Final = 1_000
 """Rows deleted by one statement."""
 
+_SHOWN_KEY: Final[LiteralString] = "substr(encode(sha256(uuid_send(%(user_key)s::uuid)), 'hex'), 1, 32)::uuid"
+"""`shown_key` of the user."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
@@ -24,6 +27,8 @@ class Rows:
     """Those that go."""
     owner: LiteralString = "user_key"
     """The column that says whose they are."""
+    value: LiteralString = "%(user_key)s"
+    """What stands in it."""
 
     @property
     def is_own(self) -> bool:
@@ -32,7 +37,7 @@ class Rows:
 
     @property
     def _where(self) -> LiteralString:
-        return f"FROM discreet.{self.table} WHERE {self.owner} = %(user_key)s AND ({self.which})"
+        return f"FROM discreet.{self.table} WHERE {self.owner} = {self.value} AND ({self.which})"
 
     async def count(self, cursor: Cursor, given: Mapping[str, Any]) -> int:
         """Return how many would go."""
@@ -68,7 +73,7 @@ OWNED: Final = (
     Rows(table="user_token", key=("change_key",)),
     Rows(table="user_memories", key=("user_key",)),
     Rows(table="delegation", key=("delegate_key",)),
-    Rows(table="delegation", key=("user_key",), owner="delegate_key"),
+    Rows(table="delegation", key=("user_key",), owner="delegate_key", value=_SHOWN_KEY),
 )
 """All rows of a user. The tests look whether a table has come that is not here. What of them stays is named in docs/erasure.md."""
 

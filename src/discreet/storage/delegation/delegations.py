@@ -14,6 +14,7 @@ from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
 from discreet.errors import DelegationError
 from discreet.ports import NoAudit
+from discreet.shown_keys import shown_key
 from discreet.state.ids import check_user_id
 from discreet.storage.audit.log import ADDED_FOR, PostgresAuditLog
 from discreet.storage.database.connecting.pool import Pool
@@ -84,7 +85,7 @@ ORDER BY granted_at DESC, delegate_key
 """
 
 _MAY_READ: LiteralString = f"""
-SELECT delegate_key FROM discreet.delegation WHERE user_key = %(user_key)s AND delegate_key = %(delegate_key)s AND {_HOLDS}
+SELECT FROM discreet.delegation WHERE user_key = %(user_key)s AND delegate_key = %(delegate_key)s AND {_HOLDS}
 """
 
 
@@ -93,7 +94,7 @@ class Delegation:
     """Somebody who may read what is a user's, or might."""
 
     delegate_key: UUID
-    """What the database calls them."""
+    """What stands for their key, see `shown_key`: a user is shown it, and reads nothing of theirs by it."""
     granted_at: datetime
     expires_at: datetime | None
     """None: it holds until it is taken back."""
@@ -146,7 +147,7 @@ class PostgresDelegations:
                 as many delegates as one can.
         """
         now, given = self._clock(), self._pair(user_id, delegate_id)
-        if given["user_key"] == given["delegate_key"]:
+        if shown_key(given["user_key"]) == given["delegate_key"]:
             raise DelegationError("Nobody is their own delegate: they may read what is theirs anyway.")
         until = None if expires_at is None else _in_utc(expires_at)
         if until is not None and until <= now:
@@ -170,7 +171,7 @@ class PostgresDelegations:
         )
 
     async def revoke(self, user_id: str, delegate: str | UUID) -> bool:
-        """Take a delegate's right back, whom their id or their key names; False if there is none, or it was taken back."""
+        """Take a delegate's right back, whom their id or the `delegate_key` of `list` names; False if there is none, or it was taken back."""
         given = {**self._pair(user_id, delegate), "now": self._clock()}
         with storage_errors():
             if isinstance(self._audit, PostgresAuditLog):
@@ -189,11 +190,11 @@ class PostgresDelegations:
         """Return the key of a delegate who may read what is a user's at this moment, for `read_as_delegate`; None if they may not."""
         given = self._pair(user_id, delegate_id)
         rows = await fetch(self._pool, _MAY_READ, {**given, "now": self._clock()})
-        return rows[0]["delegate_key"] if rows else None
+        return self._keys.of_user(check_user_id(delegate_id)) if rows else None
 
     def _pair(self, user_id: str, delegate: str | UUID) -> dict[str, Any]:
-        delegate_key = delegate if isinstance(delegate, UUID) else self._keys.of_user(check_user_id(delegate))
-        return {"user_key": self._keys.of_user(check_user_id(user_id)), "delegate_key": delegate_key}
+        shown = delegate if isinstance(delegate, UUID) else shown_key(self._keys.of_user(check_user_id(delegate)))
+        return {"user_key": self._keys.of_user(check_user_id(user_id)), "delegate_key": shown}
 
 
 def _in_utc(moment: datetime) -> datetime:

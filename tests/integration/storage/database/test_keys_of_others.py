@@ -230,6 +230,7 @@ def forms(key: UUID) -> set[str]:
 def bobs_keys() -> set[str]:
     keys = [
         USER_KEYS.of_user("bob"),
+        USER_KEYS.of_user("carl"),
         USER_KEYS.of_namespace(path_of(NAMESPACE)),
         *map(USER_KEYS.of_thread, (*THREADS, "bobs-other-thread")),
     ]
@@ -293,6 +294,37 @@ def test_nothing_that_the_application_reads_or_calls_tells_the_key_of_another(li
 
 def _words(said: str) -> list[str]:
     return said.replace("(", " ").replace(")", " ").replace(",", " ").split()
+
+
+def estimates(conn: psycopg.Connection[Any], column: str, table: str, values: Iterable[str]) -> set[float]:
+    """Return how many rows the planner expects before each of these values."""
+    plans = [
+        conn.execute(f"EXPLAIN (FORMAT JSON) SELECT FROM {table} WHERE {column} < %s", (value,)).fetchone()
+        for value in values
+    ]
+    return {plan[0][0]["Plan"]["Plan Rows"] for plan in plans if plan is not None}
+
+
+@pytest.mark.dialect
+def test_no_plan_tells_a_key_or_a_thread_of_another(lived):
+    """What the planner knows of a column it tells whoever may read one row of it."""
+    with psycopg.connect(lived.owner, autocommit=True) as conn:
+        conn.execute("SET search_path = discreet, public")
+        conn.execute("ANALYZE")
+    keys = [str(key) for key in (UUID(int=0), USER_KEYS.of_user("bob"), UUID(int=2**128 - 1))]
+    with as_app(lived.app, thread="of-ann") as conn:
+        readable = dict(relations(conn))
+        columns = {
+            (table, name)
+            for table in readable
+            if table.startswith(("discreet.", "public."))
+            for name in ("user_key", "thread_id", "delegate_key")
+            if name in readable[table]
+        }
+        assert len(columns) > 20
+        for table, column in columns:
+            values = ("", *THREADS, "~") if column == "thread_id" else keys
+            assert len(estimates(conn, column, table, values)) == 1, (table, column)
 
 
 async def test_labels_are_listed_whole_and_found_by_who_knows_them(lived):

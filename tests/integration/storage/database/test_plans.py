@@ -208,7 +208,6 @@ LISTED = {
     "a request": (MemoryFilters(request_id="req 77"), None, 2),
     "a session": (MemoryFilters(thread_id="thread 900"), None, 50),
     "a page": (None, (datetime.now(UTC) - timedelta(days=20), uuid4()), 50),
-    "an agent": (MemoryFilters(agent_id="agent 3"), None, 50),
     "a day": (MemoryFilters(after=datetime.now(UTC) - timedelta(days=9), before=datetime.now(UTC)), None, 50),
 }
 
@@ -222,6 +221,15 @@ async def test_the_newest_entries_are_read_from_an_index_in_their_order(archive,
     )
     assert expected <= scan["Actual Rows"] <= expected + 1  # the next one tells where those of a moment end
     assert scan.get("Rows Removed by Filter", 0) <= 1_000
+
+
+@pytest.mark.slow
+async def test_entries_of_an_agent_are_read_from_one_persons_rows(crowd):
+    """Of agents, and of how many rows a person has, the planner knows nothing."""
+    filters = MemoryFilters(agent_id="agent 3")
+    query = build_latest(USER_KEYS.of_user(PERSON), limit=50, filters=filters, older_than=None, held=False)
+    found = await reads_of_memories(crowd, query)
+    assert max(node["Actual Rows"] + node.get("Rows Removed by Filter", 0) for node in found) <= MEMORIES
 
 
 async def search(storage):

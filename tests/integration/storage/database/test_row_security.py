@@ -509,6 +509,11 @@ def test_an_analyst_learns_nothing_of_rows_by_a_function_of_their_own(roles):
         conn.execute("SELECT count(*) FROM discreet.analysis_memories WHERE pg_temp.tell(app_name)")
         conn.execute("SELECT count(*) FROM discreet.analysis_memories WHERE pg_temp.tell(type::text)")
         assert "of a clinic" not in " ".join(notices)
+        for condition in ("true", "app_name = 'of a clinic'", "app_name >= 'of' AND week > now() - interval '1 month'"):
+            asked = f"EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM discreet.analysis_memories WHERE {condition}"
+            [[plan]] = conn.execute(asked).fetchall()
+            assert plan[0]["Plan"]["Node Type"] == "Function Scan"
+            assert plan[0]["Plan"]["Actual Rows"] + plan[0]["Plan"].get("Rows Removed by Filter", 0) == 1
         assert "user_fact" in " ".join(notices)  # which is told of, as five have it
 
 

@@ -13,7 +13,7 @@ from typing import Final, LiteralString
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from discreet.storage.database.roles.names import RoleNames
-from discreet.storage.database.roles.tables import NOBODY, Database
+from discreet.storage.database.roles.tables import NOBODY, Database, Table
 
 _NOBODY: Final = SQL("{}::pg_catalog.uuid").format(Literal(str(NOBODY)))
 
@@ -115,7 +115,8 @@ AS $$
 BEGIN
     IF NOT EXISTS (
         SELECT FROM {schema}.delegation d
-        WHERE d.user_key = person AND d.delegate_key = delegate AND d.revoked_at IS NULL
+        WHERE d.user_key = person AND d.revoked_at IS NULL
+          AND d.delegate_key = substr(encode(sha256(uuid_send(delegate)), 'hex'), 1, 32)::uuid
           AND (d.expires_at IS NULL OR d.expires_at > now())
     ) THEN
         RAISE EXCEPTION 'this user lets nobody of that key read' USING ERRCODE = 'insufficient_privilege';
@@ -129,6 +130,8 @@ $$"""
 
 FUNCTIONS: Final = frozenset(
     {
+        "analysis_memories_counted",
+        "analysis_turns_counted",
         "checkpoint_own_copy",
         "checkpoint_threads_of_mine",
         "checkpoint_threads_of_runs",
@@ -156,32 +159,38 @@ def naming(schema: str) -> Iterator[Composed]:
 def functions(there: Database, names: RoleNames) -> Iterator[Composed]:
     """Yield what makes those with more rights, each beside the table that it reads, and its owner's."""
     both = (names.app, names.worker)
-    ours = Identifier(there.schema)
     for table in there.tables:
-        owner = names.worker if table.owner in there.superusers else table.owner
-        made = partial(_made, schema=Identifier(table.schema), ours=ours, owner=owner)
+        made = partial(_made, there, names, table)
         if table.name == "checkpoint_threads":
-            yield from made(_THREADS_OF_RUNS, "checkpoint_threads_of_runs(text[])", both)
-            yield from made(_THREADS_OF_MINE, "checkpoint_threads_of_mine(text, bigint)", both)
-            yield from made(_OWN_COPY, "checkpoint_own_copy(text, text)", both)
+            yield from made(_THREADS_OF_RUNS, "checkpoint_threads_of_runs(text[])", callers=both)
+            yield from made(_THREADS_OF_MINE, "checkpoint_threads_of_mine(text, bigint)", callers=both)
+            yield from made(_OWN_COPY, "checkpoint_own_copy(text, text)", callers=both)
         if (table.schema, table.name) == (there.schema, "users"):
-            yield from made(_READ_FOR, "read_for(uuid, uuid)", (names.app,))
-            yield from made(_STORE_PATHS, "store_paths(text, text)", both)
-            yield from made(_ERASURES_SINCE, "erasures_since(timestamptz)", both)
+            yield from made(_READ_FOR, "read_for(uuid, uuid)", callers=(names.app,))
+            yield from made(_STORE_PATHS, "store_paths(text, text)", callers=both)
+            yield from made(_ERASURES_SINCE, "erasures_since(timestamptz)", callers=both)
 
 
 def _made(
+    there: Database,
+    names: RoleNames,
+    table: Table,
     source: LiteralString,
     name: LiteralString,
-    callers: Sequence[str],
     *,
-    schema: Identifier,
-    ours: Identifier,
-    owner: str,
+    callers: Sequence[str],
 ) -> Iterator[Composed]:
-    function = SQL("{}.{}").format(schema, SQL(name))
-    yield SQL(source).format(schema=schema, ours=ours, nobody=_NOBODY)
-    yield SQL("ALTER FUNCTION {} OWNER TO {}").format(function, Identifier(owner))
+    schema = Identifier(table.schema)
+    yield SQL(source).format(schema=schema, ours=Identifier(there.schema), nobody=_NOBODY)
+    yield from with_rights(there, names, SQL("{}.{}").format(schema, SQL(name)), table.owner, callers)
+
+
+def with_rights(
+    there: Database, names: RoleNames, function: Composed, owner: str, callers: Sequence[str]
+) -> Iterator[Composed]:
+    """Yield what gives a function the rights of `owner`, or those of the worker in place of a superuser's, and has `callers` alone call it."""
+    of = names.worker if owner in there.superusers else owner
+    yield SQL("ALTER FUNCTION {} OWNER TO {}").format(function, Identifier(of))
     yield SQL("REVOKE ALL ON FUNCTION {} FROM PUBLIC").format(function)
     for role in callers:
         yield SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(function, Identifier(role))

@@ -9,9 +9,10 @@ from psycopg.rows import dict_row
 from discreet.errors import MigrationError
 from discreet.storage.database.connecting.connection import StorageConnection
 from discreet.storage.database.connecting.target import Target
+from discreet.storage.database.roles.analysis import VIEWS
 from discreet.storage.database.roles.functions import FUNCTIONS
 from discreet.storage.database.roles.names import RoleNames
-from discreet.storage.database.roles.policies import POLICIES, VIEWS
+from discreet.storage.database.roles.policies import POLICIES
 from discreet.storage.database.roles.tables import Database, Policy, Table
 
 CHECKPOINTS = (

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, LiteralString
 
-from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
+from psycopg.sql import SQL, Composable, Composed, Identifier
 
+from discreet.storage.database.roles.analysis import views
 from discreet.storage.database.roles.functions import functions, naming
 from discreet.storage.database.roles.names import RoleNames
 from discreet.storage.database.roles.tables import Database, Table
@@ -94,8 +95,8 @@ def steps(there: Database, names: RoleNames) -> Iterator[Step]:
     for table in there.tables:
         if table.of_users:
             yield Step(what=f"policies of {table.schema}.{table.name}", statements=[*_policies(table, there, names)])
-    yield Step(what="views", statements=[*_views(there, names)])
     yield Step(what="functions with rights", statements=[*functions(there, names)])
+    yield Step(what="views", statements=[*views(there, names)])
 
 
 def fingerprint(made: Sequence[Step]) -> str:
@@ -186,41 +187,3 @@ def _policy(table: Table, name: LiteralString, command: LiteralString, role: str
     return SQL("CREATE POLICY {} ON {} FOR {} TO {} {} ({})").format(
         Identifier(name), table.sql, SQL(command), Identifier(role), which, rows
     )
-
-
-FLOOR: Final = 5
-"""Users that a group has at least, or an analyst doesn't see it. Counts are multiples of it, rounded down."""
-
-VIEWS: Final[Mapping[LiteralString, LiteralString]] = {
-    "analysis_memories": """
-SELECT type, app_name, date_trunc('week', created_at, 'UTC') AS week,
-    count(*) / {floor} * {floor} AS memories, count(DISTINCT user_key) / {floor} * {floor} AS users,
-    (2 * round(avg(importance) / 2))::integer AS importance, (100 * round(avg(least(length(text), 400)) / 100))::integer AS characters
-FROM {schema}.memory
-WHERE type <> 'item'
-GROUP BY type, app_name, week
-HAVING count(DISTINCT user_key) >= {floor}""",
-    "analysis_turns": """
-SELECT app_name, modality, date_trunc('week', started_at, 'UTC') AS week,
-    count(*) / {floor} * {floor} AS turns, count(DISTINCT user_key) / {floor} * {floor} AS users,
-    CASE WHEN count(DISTINCT user_key) FILTER (WHERE is_emergency) >= {floor}
-        THEN count(*) FILTER (WHERE is_emergency) / {floor} * {floor} END AS emergencies,
-    15 * round(avg(least(extract(epoch FROM ended_at - started_at), 60)) / 15) * interval '1 second' AS duration
-FROM {schema}.conversation_log
-GROUP BY app_name, modality, week
-HAVING count(DISTINCT user_key) >= {floor}""",
-}
-"""What an analyst sees: by the week, and so coarse that a memory or a turn more changes a number by one step at most. Of an average each
-row counts up to a bound that moves it by less than a step where there are `FLOOR` rows. Weeks are those of UTC, whatever the time zone
-of who asks: rows could be told apart by moving their ends. Views work with the rights of their
-owner. They are barriers, so that no function of an analyst's own is given the rows that are counted."""
-
-
-def _views(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
-    schema = Identifier(there.schema)
-    for name, query in VIEWS.items():
-        view = SQL("{}.{}").format(schema, Identifier(name))
-        made = SQL(query).format(schema=schema, floor=Literal(FLOOR))
-        yield SQL("CREATE OR REPLACE VIEW {} WITH (security_barrier) AS {}").format(view, made)
-        yield SQL("GRANT SELECT ON {} TO {}").format(view, Identifier(names.analyst))
-        yield SQL("GRANT SELECT ON {} TO {}").format(view, Identifier(names.backup))

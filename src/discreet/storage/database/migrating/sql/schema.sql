@@ -698,7 +698,7 @@ EXECUTE FUNCTION discreet.refuse_to_rewrite();
 -- Who may read what is a user's, until when; docs/access.md. Rows that have ended stay a while, to be shown.
 CREATE TABLE discreet.delegation (
     user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
-    delegate_key uuid NOT NULL,
+    delegate_key uuid NOT NULL, -- what stands for their key, see shown_keys.py
     granted_at timestamptz NOT NULL,
     expires_at timestamptz,
     granted_by text NOT NULL, -- pseudonym
@@ -707,8 +707,9 @@ CREATE TABLE discreet.delegation (
 );
 
 -- ANALYZE copies values of columns into the catalog, where an erasure does not find them and where those of a table that is emptied stay. So it
--- keeps none of those that have no fixed size: texts, sealed or not, tags, JSON, vectors. Keys, times and numbers do for all plans. A
--- migration that adds such a column says so of it.
+-- keeps none of those that have no fixed size: texts, sealed or not, tags, JSON, vectors. Nor of keys: row security hides rows, and EXPLAIN
+-- tells how many the planner expects before any key that is asked for. Times and numbers do for all plans. A migration that adds such a
+-- column says so of it.
 DO $$
 DECLARE
     said record;
@@ -716,10 +717,12 @@ BEGIN
     FOR said IN
         SELECT c.oid::regclass AS name, string_agg(format('ALTER COLUMN %I SET STATISTICS 0', a.attname), ', ') AS columns
         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-        WHERE c.relnamespace = 'discreet'::regnamespace AND c.relkind = 'r' AND a.attlen = -1
+        WHERE c.relnamespace = 'discreet'::regnamespace AND c.relkind = 'r' AND (a.attlen = -1 OR a.atttypid = 'uuid'::regtype)
         GROUP BY c.oid
     LOOP
         EXECUTE format('ALTER TABLE %s %s', said.name, said.columns);
     END LOOP;
 END
 $$;
+
+ALTER INDEX discreet.memory_place ALTER COLUMN 4 SET STATISTICS 0;

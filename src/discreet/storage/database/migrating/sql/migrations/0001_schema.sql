@@ -593,10 +593,12 @@ BEGIN
     FOR said IN
         SELECT c.oid::regclass AS name, string_agg(format('ALTER COLUMN %I SET STATISTICS 0', a.attname), ', ') AS columns
         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-        WHERE c.relnamespace = 'discreet'::regnamespace AND c.relkind = 'r' AND a.attlen = -1
+        WHERE c.relnamespace = 'discreet'::regnamespace AND c.relkind = 'r' AND (a.attlen = -1 OR a.atttypid = 'uuid'::regtype)
         GROUP BY c.oid
     LOOP
         EXECUTE format('ALTER TABLE %s %s', said.name, said.columns);
     END LOOP;
 END
 $$;
+
+ALTER INDEX discreet.memory_place ALTER COLUMN 4 SET STATISTICS 0;
