@@ -15,6 +15,8 @@ from typing import Any, Final, LiteralString
 from psycopg.sql import SQL, Identifier
 
 from discreet.access.user_keys import UserKeys
+from discreet.checkpoint.postgres.schema import THREADS
+from discreet.checkpoint.postgres.threads import NOBODY
 from discreet.driver_errors import storage_errors
 from discreet.errors import ReceiptError
 from discreet.rights.erasure.bad_rows import FOLDER, LEAST_ID, lines_of, numbered
@@ -25,15 +27,19 @@ from discreet.storage.database.users.users import Cursor
 from discreet.storage.redis import RedisClient
 from discreet.storage.short_term.redis_keys import user_tag
 
-PSEUDONYMS: Final[Mapping[str, str]] = {
+STAYS: Final[Mapping[str, str]] = {
     "users": "the epoch that refuses late writes",
     "erasure": "what was erased, with its receipt",
     "audit_entry": "the audit trail",
     "audit_chain": "the audit trail",
     "audit_sealed_head": "the audit trail",
-    "checkpoint_threads": "tombstones that keep late writes out, for a day",
 }
-"""Tables where the pseudonym of a user who was erased stays, or ids of their threads, and as what."""
+"""Tables of our schema where the pseudonym of a user who was erased stays, or ids of their threads, and as what."""
+
+TOMBSTONES: Final = "tombstones that keep late writes out, for a day"
+
+_TOMBSTONE: LiteralString = f"(user_key::text = '{NOBODY}' AND deleted_at IS NOT NULL)"
+"""Of `checkpoint_threads`, which is in any schema that a checkpointer names: other rows of it are threads that are there."""
 
 SAMPLED: Final = "keys and ids of threads that ANALYZE has copied, until it does so again"
 
@@ -59,10 +65,10 @@ GROUP BY 1, 2 ORDER BY 1, 2
 
 _SEARCH: LiteralString = """
 SELECT count(*) FILTER (WHERE said ILIKE ANY (%(keys)s)) AS keys, count(*) FILTER (WHERE said ILIKE ANY (%(canaries)s)) AS canaries
-FROM (SELECT concat_ws(' ', {columns}) AS said FROM {table}) t
+FROM (SELECT concat_ws(' ', {columns}) AS said FROM {table} WHERE {rows}) t
 """
 
-_THREADS: LiteralString = "SELECT DISTINCT thread_id::text AS thread_id FROM {table}"
+_THREADS: LiteralString = "SELECT DISTINCT thread_id::text AS thread_id FROM {table} WHERE {rows}"
 
 _INDEXES: LiteralString = (
     "SELECT relname::text AS name FROM pg_class WHERE relkind IN ('i', 'I') AND relname LIKE %(key)s"
@@ -157,7 +163,7 @@ async def verify(
     long_id = [user_id] if user_id and len(user_id) >= LEAST_ID else []  # a short one is in many words
     names = [str(receipt.user_key), receipt.user_key.hex, *long_id] if is_whole else []
     report = Report()
-    looks = _Looks(receipt=receipt, keys=keys, names=names, canaries=canaries)
+    looks = _Looks(schema=works.target.schema, receipt=receipt, keys=keys, names=names, canaries=canaries)
     with storage_errors():
         async with works.connection() as conn, conn.cursor(binary=True) as cursor:
             await looks.in_tables(report, cursor)
@@ -181,6 +187,8 @@ async def verify(
 class _Looks:
     """What is looked for."""
 
+    schema: str
+    """Where our tables are."""
     receipt: Receipt
     keys: UserKeys
     names: Sequence[str]
@@ -217,16 +225,24 @@ class _Looks:
         return len(found.intersection(self.receipt.threads))
 
     async def _in_table(self, report: Report, cursor: Cursor, table: Mapping[str, Any]) -> None:
-        place, stays = f"{table['schema']}.{table['name']}", PSEUDONYMS.get(table["name"], "")
-        identifier = Identifier(table["schema"], table["name"])
+        place, identifier = f"{table['schema']}.{table['name']}", Identifier(table["schema"], table["name"])
         columns = SQL(", ").join(SQL("{}::text").format(Identifier(name)) for name in table["columns"])
-        search = SQL(_SEARCH).format(columns=columns, table=identifier)
-        [row] = await (await cursor.execute(search, self._given)).fetchall()
-        _note(report, place, "key", row["keys"], stays)
-        _note(report, place, "canary", row["canaries"])
-        if self.names and table["has_threads"]:
-            rows = await (await cursor.execute(SQL(_THREADS).format(table=identifier))).fetchall()
-            _note(report, place, "thread", self._gone(rows), stays)
+        for rows, stays in self._parts(table):
+            search = SQL(_SEARCH).format(columns=columns, table=identifier, rows=SQL(rows))
+            [row] = await (await cursor.execute(search, self._given)).fetchall()
+            _note(report, place, "key", row["keys"], stays)
+            _note(report, place, "canary", row["canaries"])
+            if self.names and table["has_threads"]:
+                threads = SQL(_THREADS).format(table=identifier, rows=SQL(rows))
+                _note(report, place, "thread", self._gone(await (await cursor.execute(threads)).fetchall()), stays)
+
+    def _parts(self, table: Mapping[str, Any]) -> Iterator[tuple[LiteralString, str]]:
+        """Yield which rows of a table, and what the pseudonym of a user stays in them as; empty: it does not."""
+        if table["name"] == THREADS and {"user_key", "deleted_at"} <= {*table["columns"]}:
+            yield _TOMBSTONE, TOMBSTONES
+            yield f"{_TOMBSTONE} IS NOT TRUE", ""
+        else:
+            yield "true", STAYS.get(table["name"], "") if table["schema"] == self.schema else ""
 
 
 async def _look_in_redis(report: Report, url: str, names: Sequence[str], canaries: Sequence[str]) -> None:

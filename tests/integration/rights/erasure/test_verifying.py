@@ -12,11 +12,13 @@ from testkit.keys import USER_KEYS
 from testkit.roles import logins
 from typer.testing import CliRunner
 
+from discreet.checkpoint import RedactingSaver
 from discreet.cli import app
 from discreet.errors import DiscreetError, ReceiptError
 from discreet.rights.erasure import Receipt, Scope
 from discreet.rights.erasure.verifying import verify
 from discreet.settings import Settings
+from discreet.state.context import Context
 from discreet.state.records import MemoryFilters, MemoryRecord
 from discreet.storage.database.users.locks import UserLocks
 from discreet.storage.memories.spaces.reembed_user import settle_user
@@ -54,6 +56,10 @@ PLANTED = {
         ("discreet.vault_value", "canary"),
     ),
     "their key": (f"INSERT INTO discreet.user_memories VALUES ('{ANN}')", ("discreet.user_memories", "key")),
+    "their key in others' table of a name of ours": (
+        f"CREATE TABLE public.users AS SELECT '{ANN}' AS id",
+        ("public.users", "key"),
+    ),
     "a thread of theirs": (
         "INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) VALUES ('anns-talk', 'c', '{}')",
         (".checkpoints", "thread"),
@@ -91,6 +97,19 @@ async def test_what_is_left_is_found(house, receipt, database, name):
             connection.execute(statement)
     left = await look(house, receipt, canaries=["zebrafinch"])
     assert [(place, what) for place, what in left if place.endswith(where[0]) and what == where[1]]
+
+
+async def test_only_tombstones_stay_of_threads_in_whatever_schema(house):
+    elsewhere = RedactingSaver.from_pool(house.storage.pool, schema="threads")
+    await elsewhere.setup()
+    graph = house.built.compile(checkpointer=elsewhere, store=house.storage.store)
+    config = {"configurable": {"thread_id": "anns-talk"}}
+    await graph.ainvoke({"messages": [("user", "I own a zebrafinch")]}, config, context=Context(user_id="ann"))
+    receipt = await house.erasures.erase("ann", Scope.everything())
+    found = await verify(receipt, works=house.storage.works_pool, keys=USER_KEYS)
+    assert ("threads.checkpoint_threads", "key", "") in {(each.place, each.what, each.stays_as) for each in found.left}
+    await elsewhere.adelete_thread("anns-talk")
+    assert await look(house, receipt) == set()
 
 
 LATE = {
@@ -131,6 +150,14 @@ async def test_files_and_redis_are_looked_through(database, redis_url, tmp_path)
             house, receipt, user_id="ann", canaries=["zebrafinch"], files=[tmp_path / "logs"], redis_url=redis_url
         )
     assert left == {("redis", "key"), ("redis", "canary"), (f"file {tmp_path / 'logs' / 'deep' / 'app.log'}", "canary")}
+
+
+@pytest.mark.slow
+async def test_what_stays_does_so_in_the_schema_of_the_settings(database):
+    async with a_house(database, settings=Settings(**PLAIN, db_schema="memory")) as house:
+        await house.say("remember: I own a zebrafinch")
+        receipt = await house.erasures.erase("ann", Scope.everything())
+        assert await look(house, receipt, canaries=["zebrafinch"]) == set()
 
 
 @pytest.mark.slow
