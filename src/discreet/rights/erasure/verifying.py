@@ -95,16 +95,22 @@ FROM pg_stats WHERE attname = 'thread_id' AND schemaname {_NOT_SYSTEM}
 """
 
 _UNSEEN: LiteralString = f"""
-SELECT 'statistics of ' || a.attrelid::regclass || ' (' || string_agg(a.attname, ', ' ORDER BY a.attnum) || ')' AS place
-FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'm') AND n.nspname {_NOT_SYSTEM} AND row_security_active(c.oid)
-  AND a.attnum > 0 AND NOT a.attisdropped AND a.attlen = -1 AND coalesce(a.attstattarget, -1) <> 0
-GROUP BY a.attrelid
+SELECT 'statistics of ' || c.oid::regclass || ' (' || string_agg(a.attname, ', ' ORDER BY a.attnum) || ')' AS place
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_index i ON i.indexrelid = c.oid
+WHERE (c.relkind IN ('r', 'p', 'm', 'f') OR i.indkey[a.attnum - 1] = 0) AND n.nspname {_NOT_SYSTEM}
+  AND (row_security_active(c.oid) OR NOT has_column_privilege(c.oid, a.attnum, 'SELECT'))
+  AND a.attlen = -1 AND coalesce(a.attstattarget, -1) <> 0
+GROUP BY c.oid
 UNION ALL
-SELECT 'statistics ' || stxname || ' of ' || stxrelid::regclass FROM pg_statistic_ext WHERE row_security_active(stxrelid)
+SELECT 'statistics ' || stxname || ' of ' || stxrelid::regclass
+FROM pg_statistic_ext JOIN pg_class c ON c.oid = stxrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname {_NOT_SYSTEM} AND (row_security_active(stxrelid) OR NOT pg_has_role(c.relowner, 'USAGE'))
 ORDER BY 1
 """
-"""PostgreSQL shows nobody those of tables whose policies apply to them. Columns that nothing is copied of are not among these."""
+"""PostgreSQL shows nobody those of tables whose policies apply to them or that they may not read, those of indexes to owners alone.
+Columns that nothing is copied of are not among these."""
 
 
 @dataclass(frozen=True)

@@ -271,11 +271,14 @@ def test_rows_that_an_import_refused_are_found_and_named(database, monkeypatch, 
 def test_statistics_that_the_role_may_not_see_are_named(said, tmp_path, monkeypatch):
     file = tmp_path / "receipt.json"
     assert run("erase", "--user", "ann", "--yes", "--receipt", str(file))[0] == 0
+    with psycopg.connect(said, autocommit=True) as connection:
+        connection.execute("CREATE INDEX loud ON discreet.memory (upper(text))")
     logins(said).name_them(monkeypatch)
     code, output = run("verify-erasure", str(file), "--canary", "zebrafinch", "--json")
     unseen = json.loads(output)["unseen"]
-    assert (code, len(unseen)) == (0, 6)
-    assert all(place.endswith("(thread_id)") for place in unseen), "of no other columns there is any"
+    indexes = [place for place in unseen if not place.endswith("(thread_id)")]
+    assert (code, len(unseen), len(indexes)) == (0, 8, 2), "of no other columns there is any"
+    assert [place.rpartition(".")[2] for place in indexes] == ["checkpoints_run_id_idx (expr)", "loud (upper)"]
     assert f"may not: {unseen[0]}" in run("verify-erasure", str(file))[1]
 
 
