@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import mmap
 import os
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import ReceiptError
 from discreet.rights.erasure.bad_rows import FOLDER, LEAST_ID, lines_of, numbered
 from discreet.rights.erasure.receipts import Receipt
+from discreet.rights.erasure.spellings import in_columns, in_text
 from discreet.state.ids import check_user_id
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.users import Cursor
@@ -64,19 +65,20 @@ GROUP BY 1, 2 ORDER BY 1, 2
 """
 
 _SEARCH: LiteralString = """
-SELECT count(*) FILTER (WHERE said ILIKE ANY (%(keys)s)) AS keys, count(*) FILTER (WHERE said ILIKE ANY (%(canaries)s)) AS canaries
-FROM (SELECT concat_ws(' ', {columns}) AS said FROM {table} WHERE {rows}) t
+SELECT count(*) FILTER (WHERE said ~ %(keys)s) AS keys, count(*) FILTER (WHERE said ~ %(canaries)s) AS canaries
+FROM (SELECT concat_ws(' ', {columns}) COLLATE "C" AS said FROM {table} WHERE {rows}) t
 """
 
 _THREADS: LiteralString = "SELECT DISTINCT thread_id::text AS thread_id FROM {table} WHERE {rows}"
 
-_INDEXES: LiteralString = (
-    "SELECT relname::text AS name FROM pg_class WHERE relkind IN ('i', 'I') AND relname LIKE %(key)s"
-)
+_INDEXES: LiteralString = """
+SELECT count(*) FILTER (WHERE relname::text ~ %(keys)s) AS keys, count(*) FILTER (WHERE relname::text ~ %(canaries)s) AS canaries
+FROM pg_class WHERE relkind IN ('i', 'I')
+"""
 
 _STATISTICS: LiteralString = f"""
 SELECT 'statistics of ' || schemaname || '.' || tablename AS place,
-    count(*) FILTER (WHERE said ILIKE ANY (%(keys)s)) AS keys, count(*) FILTER (WHERE said ILIKE ANY (%(canaries)s)) AS canaries
+    count(*) FILTER (WHERE said ~ %(keys)s) AS keys, count(*) FILTER (WHERE said ~ %(canaries)s) AS canaries
 FROM (
     SELECT schemaname, tablename, concat_ws(' ', most_common_vals, histogram_bounds, most_common_elems) AS said FROM pg_stats
     UNION ALL
@@ -206,9 +208,9 @@ class _Looks:
         for table in await (await cursor.execute(_COLUMNS)).fetchall():
             report.looked["tables"] += 1
             await self._in_table(report, cursor, table)
-        if self.names:
-            named = await (await cursor.execute(_INDEXES, {"key": _like(self.receipt.user_key.hex)})).fetchall()
-            _note(report, "indexes", "key", len(named))
+        [named] = await (await cursor.execute(_INDEXES, self._given)).fetchall()
+        _note(report, "indexes", "key", named["keys"])
+        _note(report, "indexes", "canary", named["canaries"])
 
     async def in_statistics(self, report: Report, cursor: Cursor) -> None:
         """Look at the values that ANALYZE has copied into the catalog, as far as this role may."""
@@ -221,9 +223,8 @@ class _Looks:
         report.unseen += [row["place"] for row in await (await cursor.execute(_UNSEEN)).fetchall()]
 
     @property
-    def _given(self) -> Mapping[str, Sequence[str]]:
-        said = [*self.canaries, *(text.encode().hex() for text in self.canaries)]  # in columns of text, and of bytes
-        return {"keys": [*map(_like, self.names)], "canaries": [*map(_like, said)]}
+    def _given(self) -> Mapping[str, str | None]:
+        return {"keys": in_columns(self.names), "canaries": in_columns(self.canaries)}
 
     def _gone(self, rows: Sequence[Mapping[str, Any]]) -> int:
         """Return how many of the threads of `rows` are among those that went."""
@@ -258,7 +259,7 @@ async def _look_in_redis(report: Report, url: str, names: Sequence[str], canarie
             report.looked["keys of Redis"] += 1
             said = key.encode() + b" " + value
             for what, words in (("key", names), ("canary", canaries)):
-                _note(report, "redis", what, sum(word.encode() in said for word in words))
+                _note(report, "redis", what, _within(said, words))
     finally:
         await client.close()
 
@@ -316,17 +317,11 @@ def _times(file: Path, words: Sequence[str]) -> int:
         if not words or not file.stat().st_size:
             return 0
         with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as held:
-            return sum(any(held.find(each) != -1 for each in _written(word)) for word in words)
+            return _within(held, words)
     except OSError as error:
         raise _unread(file, error) from None
 
 
-def _written(word: str) -> set[bytes]:
-    """Return a word as files may have it: in small and in large letters, and as JSON escapes it."""
-    forms = {word, word.lower(), word.upper(), word.capitalize(), word.title()}
-    return {each.encode() for form in forms for each in (form, json.dumps(form)[1:-1])}
-
-
-def _like(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"
+def _within(said: bytes | mmap.mmap, words: Sequence[str]) -> int:
+    """Return how many of `words` are in `said`."""
+    return sum(re.search(in_text(word).encode(), said) is not None for word in words)

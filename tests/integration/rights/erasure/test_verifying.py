@@ -51,9 +51,20 @@ PLANTED = {
         ("discreet.setting", "canary"),
     ),
     "bytes": (
-        """INSERT INTO discreet.vault_turn VALUES (gen_random_uuid(), now());
-        INSERT INTO discreet.vault_value SELECT turn_key, gen_random_uuid(), 'zebrafinch'::bytea FROM discreet.vault_turn""",
-        ("discreet.vault_value", "canary"),
+        """CREATE TABLE public.notes AS SELECT 'I keep a Zebrafinch'::bytea AS said""",
+        ("public.notes", "canary"),
+    ),
+    "bytes in another script": (
+        """CREATE TABLE public.notes AS SELECT convert_to('Мой Зяблик', 'UTF8') AS said""",
+        ("public.notes", "canary"),
+    ),
+    "JSON as a text, in bytes": (
+        """CREATE TABLE public.notes AS SELECT convert_to('{"said": "\\u0417\\u044F\\u0431\\u043b\\u0438\\u043a"}', 'UTF8') AS said""",
+        ("public.notes", "canary"),
+    ),
+    "JSON in JSON, as a text": (
+        """CREATE TABLE public.notes AS SELECT '{"said": "\\\\u0417\\\\u044f\\\\u0431\\\\u043b\\\\u0438\\\\u043a"}'::json AS said""",
+        ("public.notes", "canary"),
     ),
     "their key": (f"INSERT INTO discreet.user_memories VALUES ('{ANN}')", ("discreet.user_memories", "key")),
     "their key in others' table of a name of ours": (
@@ -65,6 +76,11 @@ PLANTED = {
         (".checkpoints", "thread"),
     ),
     "an index": (f"CREATE INDEX of_{ANN.hex} ON discreet.memory (entry_id)", ("indexes", "key")),
+    "an index of the key as it is written": (
+        f'CREATE INDEX "of {ANN}" ON discreet.memory (entry_id)',
+        ("indexes", "key"),
+    ),
+    "an index of a word": ("CREATE INDEX of_zebrafinch ON discreet.memory (entry_id)", ("indexes", "canary")),
     "a table of others": (
         "CREATE TABLE public.notes (said jsonb); INSERT INTO notes VALUES ('[\"Zebrafinch\"]')",
         ("public.notes", "canary"),
@@ -95,7 +111,7 @@ async def test_what_is_left_is_found(house, receipt, database, name):
     with psycopg.connect(database, autocommit=True) as connection:
         for statement in statements.split(";"):
             connection.execute(statement)
-    left = await look(house, receipt, canaries=["zebrafinch"])
+    left = await look(house, receipt, canaries=["zebrafinch", "зяблик"])
     assert [(place, what) for place, what in left if place.endswith(where[0]) and what == where[1]]
 
 
@@ -144,8 +160,8 @@ async def test_files_and_redis_are_looked_through(database, redis_url, tmp_path)
         receipt = await house.erasures.erase("ann", Scope.everything())
         with redis.Redis.from_url(redis_url) as client:
             client.set("session:{ann}:t:state", "ACTIVE")
-            client.rpush("list", "a zebrafinch")
-            client.hset("hash", "field", "a zebrafinch")
+            client.rpush("list", "a ZEBRAfinch")
+            client.hset("hash", "field", "a Zebrafinch")
         left = await look(
             house, receipt, user_id="ann", canaries=["zebrafinch"], files=[tmp_path / "logs"], redis_url=redis_url
         )
@@ -221,11 +237,12 @@ def test_the_commands_erase_check_and_list_moments(said, tmp_path):
 @pytest.mark.parametrize(
     ("said", "canary"),
     [
-        ("A ZEBRAFINCH came", "zebrafinch"),
+        ("A ZebraFinch came", "zebrafinch"),
         ("Мой Зяблик поёт", "зяблик"),
         ("Chim Sẻ hót", "chim sẻ"),
         (json.dumps("我养了一只斑胸草雀"), "斑胸草雀"),
         (json.dumps({"said": "Мой Зяблик"}), "зяблик"),
+        (json.dumps({"raw": json.dumps({"said": 'der "Grüne"'})}), 'der "grüne"'),
     ],
 )
 async def test_words_are_found_in_files_however_they_are_written(house, tmp_path, said, canary):
