@@ -257,7 +257,7 @@ def _print_report(report: Report, receipt: Receipt) -> None:
         means = f"stays: {finding.stays_as}" if finding.stays_as else "LEFT"
         print(f"  {finding.place}: {finding.what}, {finding.times:,} times ({means})")
     for unseen in report.unseen:
-        print(f"  not looked into, as this role may not: {unseen}")
+        print(f"  not looked into: {unseen}")
     for place in receipt.unreached:
         until = "nobody here can say" if place.until is None else f"{place.until:%Y-%m-%d}"
         print(f"  not reached, until {until}: {place.place}, {place.what}")

@@ -55,18 +55,25 @@ _READ: Final[Mapping[bytes, Sequence[str | int]]] = {
 _NOT_SYSTEM: LiteralString = "!~ '^(pg_|information_schema$|citus|columnar)'"
 
 _COLUMNS: LiteralString = f"""
-SELECT n.nspname::text AS schema, c.relname::text AS name,
-    array_agg(a.attname::text ORDER BY a.attnum) AS columns, bool_or(a.attname = 'thread_id') AS has_threads
+SELECT n.nspname::text AS schema, c.relname::text AS name, c.relkind = 'f' AS is_foreign,
+    array_agg(a.attname::text ORDER BY a.attnum) AS columns, bool_or(a.attname = 'thread_id') AS has_threads,
+    has_schema_privilege(n.oid, 'USAGE') AND bool_and(has_column_privilege(c.oid, a.attnum, 'SELECT')) AS is_readable,
+    row_security_active(c.oid) AND NOT coalesce((
+        SELECT bool_or(pg_get_expr(polqual, polrelid) = 'true') AND bool_and(polpermissive) FROM pg_policy
+        WHERE polrelid = c.oid AND polcmd IN ('r', '*') AND EXISTS (
+            SELECT FROM unnest(polroles) AS role WHERE role = 0 OR pg_has_role(role, 'USAGE')
+        )
+    ), false) AS may_hide
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.relkind IN ('r', 'p', 'm') AND c.relispopulated AND n.nspname {_NOT_SYSTEM} AND NOT c.relispartition
-GROUP BY 1, 2 ORDER BY 1, 2
+WHERE c.relkind IN ('r', 'p', 'm', 'f') AND c.relispopulated AND n.nspname {_NOT_SYSTEM} AND NOT c.relispartition
+GROUP BY n.oid, c.oid ORDER BY 1, 2
 """
 
 _SEARCH: LiteralString = """
 SELECT count(*) FILTER (WHERE said ~ %(keys)s) AS keys, count(*) FILTER (WHERE said ~ %(canaries)s) AS canaries
-FROM (SELECT concat_ws(' ', {columns}) COLLATE "C" AS said FROM {table} WHERE {rows}) t
+FROM (SELECT array_to_string(ARRAY[{columns}], ' ') COLLATE "C" AS said FROM {table} WHERE {rows}) t
 """
 
 _THREADS: LiteralString = "SELECT DISTINCT thread_id::text AS thread_id FROM {table} WHERE {rows}"
@@ -135,7 +142,7 @@ class Report:
     """How many tables, keys of Redis, files."""
     findings: list[Finding] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
-    """Places that this role may not look into."""
+    """What was passed over: places that this role may not look into, or that are of another kind."""
 
     @property
     def left(self) -> list[Finding]:
@@ -206,8 +213,17 @@ class _Looks:
     async def in_tables(self, report: Report, cursor: Cursor) -> None:
         """Look in every column of every table, and at the names of indexes."""
         for table in await (await cursor.execute(_COLUMNS)).fetchall():
+            place = f"{table['schema']}.{table['name']}"
+            if table["is_foreign"]:
+                report.unseen.append(f"{place}, a foreign table")
+                continue
+            if not table["is_readable"]:
+                report.unseen.append(f"{place}, which this role may not read")
+                continue
+            if table["may_hide"]:
+                report.unseen.append(f"rows of {place} that its policies may hide from this role")
             report.looked["tables"] += 1
-            await self._in_table(report, cursor, table)
+            await self._in_table(report, cursor, table, place)
         [named] = await (await cursor.execute(_INDEXES, self._given)).fetchall()
         _note(report, "indexes", "key", named["keys"])
         _note(report, "indexes", "canary", named["canaries"])
@@ -231,9 +247,9 @@ class _Looks:
         found = {self.keys.of_thread(each["thread_id"]) for each in rows if self.names and each["thread_id"]}
         return len(found.intersection(self.receipt.threads))
 
-    async def _in_table(self, report: Report, cursor: Cursor, table: Mapping[str, Any]) -> None:
-        place, identifier = f"{table['schema']}.{table['name']}", Identifier(table["schema"], table["name"])
-        columns = SQL(", ").join(SQL("{}::text").format(Identifier(name)) for name in table["columns"])
+    async def _in_table(self, report: Report, cursor: Cursor, table: Mapping[str, Any], place: str) -> None:
+        identifier = _named(table["schema"], table["name"])
+        columns = SQL(", ").join(SQL("{}::text").format(_named(name)) for name in table["columns"])
         for rows, stays in self._parts(table):
             search = SQL(_SEARCH).format(columns=columns, table=identifier, rows=SQL(rows))
             [row] = await (await cursor.execute(search, self._given)).fetchall()
@@ -241,7 +257,8 @@ class _Looks:
             _note(report, place, "canary", row["canaries"])
             if self.names and table["has_threads"]:
                 threads = SQL(_THREADS).format(table=identifier, rows=SQL(rows))
-                _note(report, place, "thread", self._gone(await (await cursor.execute(threads)).fetchall()), stays)
+                found = await (await cursor.execute(threads, self._given)).fetchall()
+                _note(report, place, "thread", self._gone(found), stays)
 
     def _parts(self, table: Mapping[str, Any]) -> Iterator[tuple[LiteralString, str]]:
         """Yield which rows of a table, and what the pseudonym of a user stays in them as; empty: it does not."""
@@ -289,6 +306,11 @@ def _look_in_bad_rows(report: Report, file: Path, names: Sequence[str], canaries
 
 def _unread(file: Path, error: OSError) -> ReceiptError:
     return ReceiptError(f"{file} can't be looked through ({type(error).__name__}).")
+
+
+def _named(*names: str) -> Identifier:
+    """Return a name for a statement that has parameters."""
+    return Identifier(*(name.replace("%", "%%") for name in names))
 
 
 def _note(report: Report, place: str, what: str, times: int, stays_as: str = "") -> None:
