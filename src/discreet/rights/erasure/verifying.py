@@ -19,7 +19,7 @@ from discreet.checkpoint.postgres.schema import THREADS
 from discreet.checkpoint.postgres.threads import NOBODY
 from discreet.driver_errors import storage_errors
 from discreet.errors import ReceiptError
-from discreet.rights.erasure.bad_rows import FOLDER, LEAST_ID, lines_of, numbered
+from discreet.rights.erasure.bad_rows import LEAST_ID, is_of_bad_rows, lines_of, numbered
 from discreet.rights.erasure.receipts import Receipt
 from discreet.rights.erasure.spellings import in_columns, in_text
 from discreet.state.ids import check_user_id
@@ -189,12 +189,7 @@ async def verify(
     for path in files:
         for file in _files(path):
             report.looked["files"] += 1
-            if file.parent.name == FOLDER:
-                await asyncio.to_thread(_look_in_bad_rows, report, file, [*names, *raw_names], canaries)
-                continue
-            for what, words in (("key", names), ("canary", canaries)):
-                times = await asyncio.to_thread(_times, file, words)
-                _note(report, f"file {file}", what, times)
+            await asyncio.to_thread(_look_in_file, report, file, names, raw_names, canaries)
     return report
 
 
@@ -291,21 +286,26 @@ async def _values(client: RedisClient) -> AsyncIterator[tuple[str, bytes]]:
             yield key, b" ".join(b" ".join(each) if isinstance(each, tuple) else each for each in parts)
 
 
-def _look_in_bad_rows(report: Report, file: Path, names: Sequence[str], canaries: Sequence[str]) -> None:
-    """Look at each row that an import refused, and say in which lines something is: these are to be deleted by hand.
+def _look_in_file(
+    report: Report, file: Path, names: Sequence[str], raw_names: Sequence[str], canaries: Sequence[str]
+) -> None:
+    """Look into a file, and where it has rows that an import refused say in which lines something is: these are to be deleted by hand.
+
+    `raw_names`: how a source may name the user.
 
     Raises:
         ReceiptError: The file can't be read.
     """
     try:
-        for what, lines in (("key", lines_of(file, names=names)), ("canary", lines_of(file, words=canaries))):
-            _note(report, f"file {file}, {numbered(lines)}", what, len(lines))
+        if not is_of_bad_rows(file):
+            for what, words in (("key", names), ("canary", canaries)):
+                _note(report, f"file {file}", what, _times(file, words))
+            return
+        in_rows = {"key": lines_of(file, names=[*names, *raw_names]), "canary": lines_of(file, words=canaries)}
     except OSError as error:
-        raise _unread(file, error) from None
-
-
-def _unread(file: Path, error: OSError) -> ReceiptError:
-    return ReceiptError(f"{file} can't be looked through ({type(error).__name__}).")
+        raise ReceiptError(f"{file} can't be looked through ({type(error).__name__}).") from None
+    for what, lines in in_rows.items():
+        _note(report, f"file {file}, {numbered(lines)}", what, len(lines))
 
 
 def _named(*names: str) -> Identifier:
@@ -330,18 +330,11 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _times(file: Path, words: Sequence[str]) -> int:
-    """Return how many of `words` are in a file.
-
-    Raises:
-        ReceiptError: It can't be read.
-    """
-    try:
-        if not words or not file.stat().st_size:
-            return 0
-        with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as held:
-            return _within(held, words)
-    except OSError as error:
-        raise _unread(file, error) from None
+    """Return how many of `words` are in a file."""
+    if not words or not file.stat().st_size:
+        return 0
+    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as held:
+        return _within(held, words)
 
 
 def _within(said: bytes | mmap.mmap, words: Sequence[str]) -> int:

@@ -300,6 +300,35 @@ def test_rows_that_an_import_refused_are_found_and_named(database, monkeypatch, 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("user", ["bob", "7", "müller-1234", "Юлия-1234"])
+def test_rows_that_an_import_refused_are_found_wherever_they_lie(database, monkeypatch, tmp_path, user):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISCREET_POSTGRES_DSN", database)
+    monkeypatch.setenv("DISCREET_EMBEDDING_MODEL", "none")
+    rows = [
+        {"text": "", "user_id": user},
+        {"text": "", "user_id": f"{user}8"},
+        {"text": "", "user_id": "x", "tags": json.dumps({"of": [user]})},
+    ]
+    (tmp_path / "facts.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert run("import", "jsonl", "facts.jsonl", "--bad-rows", "refused.jsonl")[0] == 1
+    refused = (tmp_path / "refused.jsonl").rename(tmp_path / "refused.txt")
+    with refused.open("a") as file:
+        file.write(f"a line of somebody else's, {json.dumps('I own a Зяблик, said ' + user)}\n")
+    receipt = tmp_path / "receipt.json"
+    assert run("erase", "--user", user, "--yes", "--receipt", str(receipt))[0] == 0
+    arguments = ("verify-erasure", str(receipt), "--user", user, "--canary", "зяблик", "--log", "refused.txt")
+    code, output = run(*arguments, "--json")
+    lines = "1, 3, 4" if len(user) > 7 else "1, 3"
+    assert (code, [each["place"] for each in json.loads(output)["findings"] if not each["stays_as"]]) == (
+        1,
+        [f"file refused.txt, lines {lines}", "file refused.txt, lines 4"],
+    )
+    refused.write_text(refused.read_text().splitlines()[1])
+    assert run(*arguments)[0] == 0
+
+
+@pytest.mark.slow
 def test_statistics_that_the_role_may_not_see_are_named(said, tmp_path, monkeypatch):
     file = tmp_path / "receipt.json"
     assert run("erase", "--user", "ann", "--yes", "--receipt", str(file))[0] == 0
