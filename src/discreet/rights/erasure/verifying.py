@@ -52,7 +52,10 @@ _READ: Final[Mapping[bytes, Sequence[str | int]]] = {
 }
 """How each type of Redis is read whole."""
 
-_NOT_SYSTEM: LiteralString = "!~ '^(pg_|information_schema$|citus|columnar)'"
+_COMPRESSED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"PK\x03\x04")
+"""How files of gzip, bzip2, xz, zstd, lz4 and zip begin."""
+
+_NOT_SYSTEM: LiteralString = "!~ '^(pg_.*|information_schema|(citus|columnar)(_internal)?)$'"
 
 _COLUMNS: LiteralString = f"""
 SELECT n.nspname::text AS schema, c.relname::text AS name, c.relkind = 'f' AS is_foreign,
@@ -187,7 +190,7 @@ async def verify(
         await _look_in_redis(report, redis_url, names + ([user_tag(user_id)] if user_id else []), canaries)
     raw_names = [name for name in (user_id, *also_named) if name] if is_whole else []
     for path in files:
-        for file in _files(path):
+        for file in _files(report, path):
             report.looked["files"] += 1
             await asyncio.to_thread(_look_in_file, report, file, names, raw_names, canaries)
     return report
@@ -297,6 +300,9 @@ def _look_in_file(
         ReceiptError: The file can't be read.
     """
     try:
+        with file.open("rb") as stream:
+            if stream.read(6).startswith(_COMPRESSED):
+                report.unseen.append(f"file {file}, which is compressed")
         if not is_of_bad_rows(file):
             for what, words in (("key", names), ("canary", canaries)):
                 _note(report, f"file {file}", what, _times(file, words))
@@ -318,14 +324,28 @@ def _note(report: Report, place: str, what: str, times: int, stays_as: str = "")
         report.findings.append(Finding(place, what, times, stays_as if what != "canary" else ""))
 
 
-def _files(path: Path) -> Iterator[Path]:
-    """Yield a file, or those below a folder; not the database's own, which have freed space that nothing overwrites yet."""
-    if not path.is_dir():
+def _files(report: Report, path: Path) -> Iterator[Path]:
+    """Yield a file, or those below a folder; not the database's own, which have freed space that nothing overwrites yet.
+
+    Raises:
+        ReceiptError: There is neither at `path`.
+    """
+    if path.is_file():
         yield path
-    for folder, inner, names in os.walk(path):
+    elif not path.is_dir():
+        raise ReceiptError(f"{path} can't be looked through: it is no file and no folder.")
+
+    def failed(error: OSError) -> None:
+        report.unseen.append(f"folder {error.filename} ({type(error).__name__})")
+
+    for folder, inner, names in os.walk(path, onerror=failed):
         if "PG_VERSION" in names:
+            report.unseen.append(f"folder {folder}, a database's own files")
             inner.clear()
             continue
+        for link in (f"{folder}/{name}" for name in inner):
+            if os.path.islink(link):  # noqa: PTH114  # of a path that is too long Path raises; `failed` gets to know it
+                report.unseen.append(f"folder {link}, a link")
         yield from (file for name in sorted(names) if (file := Path(folder, name)).is_file())
 
 

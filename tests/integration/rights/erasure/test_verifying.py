@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
+import os
+import zipfile
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -89,6 +95,10 @@ PLANTED = {
         """CREATE TABLE public."notes 100%" ("rate_%" int, "%s" text, thread_id text);
         INSERT INTO "notes 100%" VALUES (1, 'a zebrafinch', 'anns-talk')""",
         ("public.notes 100%", "canary"),
+    ),
+    "a schema that is called like an extension's": (
+        """CREATE SCHEMA citus_archive; CREATE TABLE citus_archive.notes AS SELECT 'a zebrafinch' AS said""",
+        ("citus_archive.notes", "canary"),
     ),
     "a table of columns in several collations": (
         """CREATE TABLE public.notes (one text COLLATE "C", other text COLLATE "POSIX");
@@ -181,6 +191,39 @@ async def test_files_and_redis_are_looked_through(database, redis_url, tmp_path)
             house, receipt, user_id="ann", canaries=["zebrafinch"], files=[tmp_path / "logs"], redis_url=redis_url
         )
     assert left == {("redis", "key"), ("redis", "canary"), (f"file {tmp_path / 'logs' / 'deep' / 'app.log'}", "canary")}
+
+
+@pytest.fixture
+def logs(tmp_path, monkeypatch):
+    """Return a folder in which there is much that can't be looked into."""
+    logs, elsewhere = tmp_path / "logs", tmp_path / "elsewhere"
+    (logs / "pgdata").mkdir(parents=True)
+    (logs / "pgdata" / "PG_VERSION").touch()
+    elsewhere.mkdir()
+    (logs / "more").symlink_to(elsewhere)
+    for pack in (gzip, bz2, lzma):
+        (logs / f"{pack.__name__}.log").write_bytes(pack.compress(b"a zebrafinch"))
+    with zipfile.ZipFile(logs / "zip", "w") as file:
+        file.writestr("app.log", "a zebrafinch")
+    monkeypatch.chdir(logs)
+    for _ in range(20):
+        Path("n" * 250).mkdir()
+        os.chdir("n" * 250)  # too far down for one path
+    return logs
+
+
+async def test_files_that_are_passed_over_are_named(house, logs):
+    receipt = await house.erasures.erase("ann", Scope.everything())
+    found = await verify(receipt, works=house.storage.works_pool, keys=USER_KEYS, files=[logs])
+    [deep] = [place for place in found.unseen if place.endswith("(OSError)")]
+    assert deep.startswith(f"folder {logs}/nnn")
+    assert {*found.unseen} - {deep} == {
+        f"folder {logs}/pgdata, a database's own files",
+        f"folder {logs}/more, a link",
+        *(f"file {logs}/{name}, which is compressed" for name in ("gzip.log", "bz2.log", "lzma.log", "zip")),
+    }
+    with pytest.raises(ReceiptError, match="no file and no folder"):
+        await look(house, receipt, files=[Path(os.devnull)])
 
 
 @pytest.mark.slow
