@@ -42,8 +42,6 @@ TOMBSTONES: Final = "tombstones that keep late writes out, for a day"
 _TOMBSTONE: LiteralString = f"(user_key::text = '{NOBODY}' AND deleted_at IS NOT NULL)"
 """Of `checkpoint_threads`, which is in any schema that a checkpointer names: other rows of it are threads that are there."""
 
-SAMPLED: Final = "keys and ids of threads that ANALYZE has copied, until it does so again"
-
 _READ: Final[Mapping[bytes, Sequence[str | int]]] = {
     b"string": ("GET",),
     b"hash": ("HGETALL",),
@@ -113,7 +111,7 @@ JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdroppe
 LEFT JOIN pg_index i ON i.indexrelid = c.oid
 WHERE (c.relkind IN ('r', 'p', 'm', 'f') OR i.indkey[a.attnum - 1] = 0) AND n.nspname {_NOT_SYSTEM}
   AND (row_security_active(c.oid) OR NOT has_column_privilege(c.oid, a.attnum, 'SELECT'))
-  AND a.attlen = -1 AND coalesce(a.attstattarget, -1) <> 0
+  AND (a.attlen = -1 OR a.atttypid = 'uuid'::regtype) AND coalesce(a.attstattarget, -1) <> 0
 GROUP BY c.oid
 UNION ALL
 SELECT 'statistics ' || stxname || ' of ' || stxrelid::regclass
@@ -230,10 +228,10 @@ class _Looks:
         """Look at the values that ANALYZE has copied into the catalog, as far as this role may."""
         for row in await (await cursor.execute(_STATISTICS, self._given)).fetchall():
             report.looked["statistics of tables"] += 1
-            _note(report, row["place"], "key", row["keys"], SAMPLED)
+            _note(report, row["place"], "key", row["keys"])
             _note(report, row["place"], "canary", row["canaries"])
         threads = await (await cursor.execute(_THREADS_KEPT)).fetchall()
-        _note(report, "statistics", "thread", self._gone(threads), SAMPLED)
+        _note(report, "statistics", "thread", self._gone(threads))
         report.unseen += [row["place"] for row in await (await cursor.execute(_UNSEEN)).fetchall()]
 
     @property
