@@ -228,7 +228,7 @@ async def rekey(what: str, storage: Storage, keys: KeyProvider) -> None:
     """Print how many rows a second are moved, and what it does to the largest table."""
     before = await sizes(storage)
     start = time.perf_counter()
-    came = await Rekeying(storage.works_pool, keys=keys).run()
+    came = await Rekeying(storage.works_pool, keys=keys).run(seal_plain=True)
     rows, seconds = sum(came.rows.values()), time.perf_counter() - start
     after = await sizes(storage)
     growth = ", ".join(

@@ -192,8 +192,9 @@ def test_what_is_plain_though_there_is_a_key_is_counted_by_table(doctor, databas
     asyncio.run(stored(database, Keyring([key := make_key()]), "bob"))
     code, checks = doctor("--dsn", database, DISCREET_ENCRYPTION_KEYS=write_key(key))
     assert (code, checks["sealed rows"]["state"]) == (1, "fail")
-    assert "1 of memory. Run `discreet rekey`" in checks["sealed rows"]["say"]
-    assert CliRunner().invoke(app, ["rekey", "--dsn", database]).exit_code == 0
+    assert "1 of memory. They were stored before the key, or written past Discreet." in checks["sealed rows"]["say"]
+    assert CliRunner().invoke(app, ["rekey", "--dsn", database]).exit_code == 1
+    assert CliRunner().invoke(app, ["rekey", "--dsn", database, "--seal-plain"]).exit_code == 0
     _, checks = doctor("--dsn", database)
     assert checks["sealed rows"]["state"] == "ok"
 

@@ -251,13 +251,20 @@ def rekey(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count what is under which key, and move nothing.")
     ] = False,
+    seal_plain: Annotated[
+        bool,
+        typer.Option(
+            "--seal-plain",
+            help="Seal rows that are plain, too. You vouch for them: give it once, when keys are turned on.",
+        ),
+    ] = False,
     reindex: Annotated[bool, typer.Option("--reindex", help="Rebuild the search index afterwards.")] = False,
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
-    """Seal what is plain and move what is sealed to the newest key. Exit code 1 if something is lost or left."""
+    """Move what is sealed to the newest key. Exit code 1 if something is lost, left or plain."""
     from discreet.cli.rekey import run_rekey
 
-    raise typer.Exit(run_rekey(dsn, dry_run=dry_run, as_json=as_json, reindex=reindex))
+    raise typer.Exit(run_rekey(dsn, seal_plain=seal_plain, dry_run=dry_run, as_json=as_json, reindex=reindex))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`discreet rekey`: seal what is plain and bring everything under the newest key, while servers go on."""
+"""`discreet rekey`: bring what is sealed under the newest key, and once what was stored before there was one, while servers go on."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ from discreet.settings import load_settings
 from discreet.storage import Storage, open_storage
 from discreet.storage.database.connecting.pool import sees_everybody
 from discreet.storage.memories.spaces.reindex import rebuild_search_index
-from discreet.storage.rekeying import KeyCount, Rekeyed, Rekeying
+from discreet.storage.rekeying import STORED_BEFORE, KeyCount, Rekeyed, Rekeying
 
 
-def run_rekey(dsn: str | None, *, dry_run: bool, as_json: bool, reindex: bool) -> int:
-    """Move everything to the current key, or count what there is; return 1 if something is lost or left, else 0.
+def run_rekey(dsn: str | None, *, seal_plain: bool, dry_run: bool, as_json: bool, reindex: bool) -> int:
+    """Move everything to the current key, or count what there is; return 1 if something is lost, left or plain, else 0.
+
+    `seal_plain`: seal what is plain too; the operator vouches for it.
 
     Raises:
         ConfigurationError: There is no key.
@@ -41,26 +43,26 @@ def run_rekey(dsn: str | None, *, dry_run: bool, as_json: bool, reindex: bool) -
         )
     with acting(operator(load_settings())):
         if dry_run:
-            rows, counts = asyncio.run(_count(dsn, keys))
+            rows, counts = asyncio.run(_count(dsn, keys, seal_plain=seal_plain))
             _print_counts(rows, counts, keys.current().id, as_json=as_json)
-            return 1 if any(count.lost for count in counts) else 0
+            return 1 if any(count.lost or (count.key_id is None and not seal_plain) for count in counts) else 0
         start = time.perf_counter()
-        came = asyncio.run(_move(dsn, keys, reindex=reindex))
+        came = asyncio.run(_move(dsn, keys, seal_plain=seal_plain, reindex=reindex))
     _print(came, round(time.perf_counter() - start, 1), as_json=as_json)
-    return 0 if came.finished and not any(came.lost.values()) else 1
+    return 0 if came.finished and not any([*came.lost.values(), *came.plain.values()]) else 1
 
 
-async def _count(dsn: str | None, keys: KeyProvider) -> tuple[dict[str, int], list[KeyCount]]:
+async def _count(dsn: str | None, keys: KeyProvider, *, seal_plain: bool) -> tuple[dict[str, int], list[KeyCount]]:
     async with _opened(dsn, keys) as (_, rekeying):
-        rows = await rekeying.left()
+        rows = await rekeying.left(seal_plain=seal_plain)
         with spinner("Opening") as show:
             return rows, await rekeying.counts(lambda done: show(f"Opening: {done:,} rows"))
 
 
-async def _move(dsn: str | None, keys: KeyProvider, *, reindex: bool) -> Rekeyed:
+async def _move(dsn: str | None, keys: KeyProvider, *, seal_plain: bool, reindex: bool) -> Rekeyed:
     async with _opened(dsn, keys) as (storage, rekeying):
-        with bar("Rekeying", sum((await rekeying.left()).values())) as advance:
-            came = await rekeying.run(advance)
+        with bar("Rekeying", sum((await rekeying.left(seal_plain=seal_plain)).values())) as advance:
+            came = await rekeying.run(advance, seal_plain=seal_plain)
         if reindex:
             await rebuild_search_index(storage.access.owner)
     return came
@@ -104,7 +106,7 @@ def _print_counts(rows: dict[str, int], counts: list[KeyCount], current: str, *,
         table.add_row(name, f"{number:,}", ", ".join(_told(count, current) for count in by_table[name]) or "-")
     Console(highlight=False).print(table)
     if plain := sum(count.values for count in counts if count.key_id is None):
-        print(f"{plain:,} plain values are not read. Run `discreet rekey`, which seals them.")
+        print(f"{plain:,} plain values are not read. {STORED_BEFORE}")
 
 
 def _told(count: KeyCount, current: str) -> str:
@@ -124,6 +126,11 @@ def _print(came: Rekeyed, seconds: float, *, as_json: bool) -> None:
         print(json.dumps({"dry_run": False, **asdict(came), "until": until, "seconds": seconds}))
         return
     print(f"{sum(came.rows.values()):,} rows moved to the key {came.key_id} in {seconds:.1f} s.")
+    if sealed := sum(came.sealed.values()):
+        print(f"{sealed:,} of them had something plain, which is sealed now and is read.")
+    if any(came.plain.values()):
+        told = ", ".join(f"{rows:,} of {table}" for table, rows in came.plain.items() if rows)
+        print(f"Not sealed, and so not read, are {told}. {STORED_BEFORE}")
     if lost := sum(came.lost.values()):
         print(f"{lost:,} rows have something that can't be opened, and stay as they are. The log names them.")
     if not came.finished:

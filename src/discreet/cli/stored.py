@@ -10,7 +10,7 @@ from discreet.settings import Settings
 from discreet.storage.database.access import access_of
 from discreet.storage.database.connecting.pool import Pool, make_pool, sees_everybody
 from discreet.storage.memories.entry_verifying import verify_counts
-from discreet.storage.rekeying import Rekeying, plain_rows
+from discreet.storage.rekeying import STORED_BEFORE, Rekeying, plain_rows
 
 
 async def stored_checks(dsn: str, settings: Settings) -> list[Check]:
@@ -34,7 +34,7 @@ async def _sealed(pool: Pool, keys: KeyProvider) -> Check:
     name = "sealed rows"
     if plain := await plain_rows(pool):
         told = ", ".join(f"{rows:,} of {table}" for table, rows in plain.items())
-        return Check(name, "fail", f"Not sealed, and so not read: {told}. Run `discreet rekey`, which seals them.")
+        return Check(name, "fail", f"Not sealed, and so not read: {told}. {STORED_BEFORE}")
     opened, lost = await Rekeying(pool, keys=keys).sampled()
     if lost:
         told = ", ".join(f"{values:,} of {table}" for table, values in lost.items())

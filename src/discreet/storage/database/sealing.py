@@ -19,7 +19,7 @@ from discreet.storage.database.sealed_columns import SealedColumn
 
 logger = logging.getLogger(__name__)
 
-NOT_SEALED = "The database holds a text that is not sealed, though there is a key: it was stored before, or by somebody else. See `discreet rekey`."
+NOT_SEALED = "The database holds a text that is not sealed, though there is a key: it was stored before, or written past Discreet. `discreet doctor` says what to do."
 
 MAX_NAMED = 20
 """Rows in one event of the log."""
@@ -46,7 +46,7 @@ class FieldSealer:
     """Splits a text into the two columns it has, a plain one and a sealed one, of which one is NULL.
 
     Where there is a key, only what is sealed is read: whoever writes to the database could put anything in the plain column.
-    What lies there from before the key is unreadable until `discreet rekey` has sealed it.
+    What lies there from before the key is unreadable until `discreet rekey --seal-plain` has sealed it.
     """
 
     def __init__(self, keys: KeyProvider | None) -> None:

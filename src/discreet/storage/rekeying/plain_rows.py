@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealed_columns import SEALED_TABLES
@@ -10,6 +11,12 @@ from discreet.storage.database.statements import fetch
 from discreet.storage.rekeying.statements import count_plain, has_plain
 
 logger = logging.getLogger(__name__)
+
+STORED_BEFORE: Final = (
+    "They were stored before the key, or written past Discreet. If keys were turned on just now, `discreet rekey --seal-plain` "
+    "seals them, and you vouch for them; else restore a backup, or delete them."
+)
+"""What to do about plain rows where there is a key."""
 
 
 async def plain_rows(works: Pool) -> dict[str, int]:
@@ -31,5 +38,7 @@ async def tell_of_plain_rows(works: Pool) -> None:
     names = [table.name for table in SEALED_TABLES if await fetch(works, has_plain(table))]
     if names:
         logger.warning(
-            "storage.plain_rows tables=%s They are not read until `discreet rekey` has sealed them.", ",".join(names)
+            "storage.plain_rows tables=%s They were stored before the key, or written past Discreet, and are not read. "
+            "`discreet doctor` says what to do.",
+            ",".join(names),
         )

@@ -1,4 +1,6 @@
-"""Seal what is plain and move what is sealed under other keys to the current one, while everybody goes on working.
+"""Move what is sealed under other keys to the current one, while everybody goes on working.
+
+What is plain stays so unless whoever asks vouches for it: it was stored before the key, or written past Discreet, and the rows don't say which.
 
 Nothing is noted: what is to be done is seen in the rows, so that it can be broken off anywhere and any number may be at it. Rows
 are looked at in the order of their keys, time and again, until there is nothing left to move. A row that somebody changes
@@ -24,6 +26,7 @@ from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealed_columns import SEALED_TABLES, SealedTable
 from discreet.storage.database.sealing import report_unreadable
 from discreet.storage.database.statements import fetch
+from discreet.storage.rekeying.plain_rows import plain_rows
 from discreet.storage.rekeying.statements import SHORT_LIVED, SPILLS, count, inspect, look, read, spilled, write
 
 LOOK_ROWS = 2_000
@@ -69,6 +72,10 @@ class Rekeyed:
     """That were moved, by table."""
     lost: dict[str, int] = field(default_factory=dict)
     """Of which something can't be opened, by table: it stays as it is. The log has their ids."""
+    sealed: dict[str, int] = field(default_factory=dict)
+    """Of those that were moved, the ones of which something was plain, by table."""
+    plain: dict[str, int] = field(default_factory=dict)
+    """Of which something is plain at the end, by table: nobody reads it."""
     finished: bool = False
     """Whether there was nothing left to move at the end."""
     expiring: int = 0
@@ -93,14 +100,14 @@ class Rekeying:
         self._keys = keys
         self._audit = audit or NoAudit()
 
-    async def left(self) -> dict[str, int]:
-        """Return how many rows have something to be moved, by table.
+    async def left(self, *, seal_plain: bool = False) -> dict[str, int]:
+        """Return how many rows have something that `run` would move, by table.
 
         Raises:
             StorageError: The database failed.
         """
-        header = key_header(self._keys.current().id)
-        found = {table.name: await fetch(self._works, count(table), {"header": header}) for table in SEALED_TABLES}
+        given = {"header": key_header(self._keys.current().id), "seal_plain": seal_plain}
+        found = {table.name: await fetch(self._works, count(table), given) for table in SEALED_TABLES}
         return {name: rows[0]["rows"] for name, rows in found.items()}
 
     async def counts(self, done: Callable[[int], None] = lambda _: None) -> list[KeyCount]:
@@ -148,38 +155,50 @@ class Rekeying:
             lost[table.name] += sum(not opens for _, opens in values)
         return opened, dict(+lost)
 
-    async def run(self, done: Callable[[int], None] = lambda _: None) -> Rekeyed:
-        """Move everything that can be moved; `done` is told how many rows were, time and again.
+    async def run(self, done: Callable[[int], None] = lambda _: None, *, seal_plain: bool = False) -> Rekeyed:
+        """Move everything that is sealed and can be moved; `done` is told how many rows were, time and again.
+
+        `seal_plain`: seal what is plain, too. Whoever asks for it vouches for these rows, which are read from then on as if we had
+        written them: ask for it once, when keys are turned on.
 
         Raises:
             StorageError: The database failed. What was moved stays so; run it again.
         """
         none = dict.fromkeys((table.name for table in SEALED_TABLES), 0)
-        came = Rekeyed(key_id=self._keys.current().id, rows=dict(none))
+        came = Rekeyed(key_id=self._keys.current().id, rows=dict(none), sealed=dict(none))
+        given = {"header": key_header(came.key_id), "seal_plain": seal_plain}
         for number in range(MAX_PASSES):
             passed = _Pass()
             came.lost = dict(none)
             for table in SEALED_TABLES:
-                await self._pass(table, came, passed, done, tell=number == 0)
+                await self._pass(table, given, came, passed, done, tell=number == 0)
             if not passed.moved and not passed.missed:
                 came.finished = True
                 break
             if not passed.moved:
                 await asyncio.sleep(REST_SECONDS)
         came.expiring, came.until = await self._expiring()
-        counts = {"rows": sum(came.rows.values()), "lost": sum(came.lost.values())}
+        came.plain = {**none, **await plain_rows(self._works)}
+        counts = {name: sum(getattr(came, name).values()) for name in ("rows", "lost", "sealed", "plain")}
         await self._audit.record("key.rotate", user_key=None, data="key", success=not counts["lost"], counts=counts)
         return came
 
     async def _pass(
-        self, table: SealedTable, came: Rekeyed, passed: _Pass, done: Callable[[int], None], *, tell: bool
+        self,
+        table: SealedTable,
+        given: Mapping[str, Any],
+        came: Rekeyed,
+        passed: _Pass,
+        done: Callable[[int], None],
+        *,
+        tell: bool,
     ) -> None:
         """Look at all rows of a table once; `tell` says whether the log is to name what is lost."""
-        header = key_header(self._keys.current().id)
-        async for rows in self._pages(table, look(table), {"header": header, "limit": LOOK_ROWS}):
+        async for rows in self._pages(table, look(table), {**given, "limit": LOOK_ROWS}):
             for user_key, keys in _chunks(rows):
-                moved, lost, missed = await self._move(table, user_key, keys, header)
+                moved, sealed, lost, missed = await self._move(table, user_key, keys, given)
                 came.rows[table.name] += moved
+                came.sealed[table.name] += sealed
                 came.lost[table.name] += len(lost)
                 passed.moved += moved
                 passed.missed += missed
@@ -200,18 +219,19 @@ class Rekeying:
             yield rows
 
     async def _move(
-        self, table: SealedTable, user_key: UUID, keys: Sequence[Any], header: bytes
-    ) -> tuple[int, list[Any], int]:
-        """Move some of a user's rows; return how many were, the keys of those with something lost, and how many were missed."""
+        self, table: SealedTable, user_key: UUID, keys: Sequence[Any], given: Mapping[str, Any]
+    ) -> tuple[int, int, list[Any], int]:
+        """Move some of a user's rows; return how many were, how many of these had something plain, the keys of those with something lost, and how many were missed."""
         rows = await fetch(self._works, read(table), {"user_key": user_key, "keys": keys})
-        moving, lost = await asyncio.to_thread(self._resealed, table, user_key, rows, header)
-        if not moving:
-            return 0, lost, 0
-        with storage_errors():
-            async with self._works.connection() as conn, conn.cursor() as cursor:
-                await cursor.executemany(write(table), moving)
-                moved = cursor.rowcount
-        return moved, lost, len(moving) - moved
+        moving, lost = await asyncio.to_thread(self._resealed, table, user_key, rows, given)
+        moved: dict[bool, int] = {}
+        if moving:
+            with storage_errors():
+                async with self._works.connection() as conn, conn.cursor() as cursor:
+                    for was_plain, some in groupby(moving, lambda row: row["was_plain"]):
+                        await cursor.executemany(write(table), list(some))
+                        moved[was_plain] = cursor.rowcount
+        return sum(moved.values()), moved.get(True, 0), lost, len(moving) - sum(moved.values())
 
     async def _expiring(self) -> tuple[int, datetime | None]:
         """Return how many values that expire are under other keys, and when the last of them does."""
@@ -222,20 +242,21 @@ class Rekeying:
         return sum(row["number"] for row in found), max((row["until"] for row in found if row["until"]), default=None)
 
     def _resealed(
-        self, table: SealedTable, user_key: UUID, rows: Sequence[Mapping[str, Any]], header: bytes
+        self, table: SealedTable, user_key: UUID, rows: Sequence[Mapping[str, Any]], given: Mapping[str, Any]
     ) -> tuple[list[dict[str, Any]], list[Any]]:
-        """Return the parameters of `write` for the rows of which something can be moved, and the keys of those with something lost."""
+        """Return the parameters of `write` for the rows of which something can be moved, those with something plain last, and the keys of those with something lost."""
         moving, lost = [], []
         for row in rows:
-            new, is_lost = self._new(table, user_key, row, header)
+            new, is_lost = self._new(table, user_key, row, given)
             if is_lost:
                 lost.append(row["key"])
             if any(new.values()):
-                moving.append({**row, **new, "user_key": user_key})
-        return moving, lost
+                was_plain = any(new[f"new_{n}"] and row[f"sealed_{n}"] is None for n in range(len(table.columns)))
+                moving.append({**row, **new, "user_key": user_key, "was_plain": was_plain})
+        return sorted(moving, key=lambda row: row["was_plain"]), lost
 
     def _new(
-        self, table: SealedTable, user_key: UUID, row: Mapping[str, Any], header: bytes
+        self, table: SealedTable, user_key: UUID, row: Mapping[str, Any], given: Mapping[str, Any]
     ) -> tuple[dict[str, bytes | None], bool]:
         """Return the new values of a row, None for what stays, and whether one can't be opened."""
         new: dict[str, bytes | None] = {}
@@ -244,9 +265,9 @@ class Rekeying:
             plain, sealed = row[f"plain_{n}"], row[f"sealed_{n}"]
             aad = column.of(*column.at((user_key, row["key"]), row))
             new[f"new_{n}"] = None
-            if sealed is None and plain != column.empty:
+            if sealed is None and plain != column.empty and given["seal_plain"]:
                 new[f"new_{n}"] = seal(plain.encode(), aad, self._keys)
-            elif sealed is not None and not sealed.startswith(header):
+            elif sealed is not None and not sealed.startswith(given["header"]):
                 try:
                     new[f"new_{n}"] = seal(unseal(sealed, aad, self._keys), aad, self._keys)
                 except EncryptionError:

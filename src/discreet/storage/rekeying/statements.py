@@ -143,9 +143,9 @@ def _is_pending(table: SealedTable) -> LiteralString:
 
 
 def _is_elsewhere(column: SealedColumn) -> LiteralString:
-    """Return whether a value is plain, or under another key than that of the header, which stands in front of it."""
+    """Return whether a value is under another key than that of the header, which stands in front of it, or plain and to be sealed."""
     return (
-        f"CASE WHEN t.{column.name} IS NULL THEN {_is_plain(column)} ELSE "
+        f"CASE WHEN t.{column.name} IS NULL THEN %(seal_plain)s AND {_is_plain(column)} ELSE "
         f"substring(t.{column.name} FROM 1 FOR octet_length(%(header)s::bytea)) <> %(header)s::bytea END"
     )
 

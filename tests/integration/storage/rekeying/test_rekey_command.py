@@ -79,7 +79,8 @@ def test_it_moves_all_and_sums_up(filled, new, reindex):
     assert told.pop("seconds") >= 0
     assert told.pop("until") is not None
     expected = {"dry_run": False, "key_id": new.id, "finished": True, "expiring": 2}
-    assert told == {**expected, "rows": each_table(ROWS), "lost": each_table(0)}
+    none = dict.fromkeys(("lost", "sealed", "plain"), each_table(0))
+    assert told == {**expected, "rows": each_table(ROWS), **none}
     assert key_ids(filled) == {new.id}
     again = rekey("--dsn", filled)
     assert again.exit_code == 0
@@ -92,7 +93,36 @@ async def test_a_dry_run_says_what_to_do_about_plain_values(database, monkeypatc
         await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
     monkeypatch.setenv("DISCREET_ENCRYPTION_KEYS", write_key(make_key()))
     result = await asyncio.to_thread(rekey, "--dsn", database, "--dry-run")
-    assert "1 plain values are not read. Run `discreet rekey`" in " ".join(result.stdout.split())
+    assert result.exit_code == 1
+    told = " ".join(result.stdout.split())
+    assert "1 plain values are not read. They were stored before the key, or written past Discreet." in told
+    assert "`discreet rekey --seal-plain`" in told
+    vouched = await asyncio.to_thread(rekey, "--dsn", database, "--dry-run", "--seal-plain", "--json")
+    assert (vouched.exit_code, json.loads(vouched.stdout)["tables"]["memory"]["rows"]) == (0, 1)
+
+
+@pytest.mark.one_server("changes rows by hand")
+async def test_what_somebody_wrote_in_the_place_of_a_sealed_value_is_not_made_genuine(database, old, new):
+    """Memories in four languages are replaced by SQL; the next rotation leaves them plain and says so."""
+    async with opened(database, Keyring([old])) as storage:
+        for text in ("Keeps parrots", "Nuôi hai con vẹt", "Держит попугаев", "养鹦鹉"):
+            await storage.memories.save("ann", [MemoryRecord(text=text)], dedup=False)
+    with psycopg.connect(database) as connection:
+        forged = "UPDATE discreet.memory SET text = 'Has no allergies', sealed_text = NULL"
+        assert connection.execute(f"{forged} WHERE ctid = (SELECT min(ctid) FROM discreet.memory)").rowcount == 1
+    result = await asyncio.to_thread(rekey, "--dsn", database)
+    said = " ".join(result.stdout.split())
+    assert result.exit_code == 1
+    assert said.startswith(f"3 rows moved to the key {new.id}")
+    assert "not read, are 1 of memory. They were stored before the key, or written past Discreet." in said
+    assert "Has no allergies" not in result.output
+    async with opened(database, Keyring([new])) as storage:
+        assert len(await storage.memories.latest("ann")) == 3
+    vouched = await asyncio.to_thread(rekey, "--dsn", database, "--seal-plain")
+    assert vouched.exit_code == 0
+    assert "1 of them had something plain" in vouched.stdout
+    async with opened(database, Keyring([new])) as storage:
+        assert len(await storage.memories.latest("ann")) == 4
 
 
 @pytest.mark.slow

@@ -44,14 +44,34 @@ async def test_what_is_plain_is_sealed_and_reads_as_before(database):
     keys, audit = InMemoryKeys(), InMemoryAuditLog()
     async with opened(database, keys) as storage:
         rekeying = Rekeying(storage.works_pool, keys=keys, audit=audit)
-        assert await rekeying.left() == each_table(1)
-        came = await rekeying.run()
-        assert (came.rows, came.lost, came.finished) == (each_table(1), each_table(0), True)
-        assert await rekeying.left() == each_table(0)
+        assert await rekeying.left(seal_plain=True) == each_table(1)
+        came = await rekeying.run(seal_plain=True)
+        assert (came.rows, came.sealed, came.finished) == (each_table(1), each_table(1), True)
+        assert (came.lost, came.plain) == (each_table(0), each_table(0))
+        assert await rekeying.left(seal_plain=True) == each_table(0)
         assert await told(storage, "ann") == before
     assert not holds(database)
     [entry] = audit.entries
-    assert (entry.action, entry.success, entry.counts) == ("key.rotate", True, {"rows": len(SEALED_TABLES), "lost": 0})
+    counts = {"rows": len(SEALED_TABLES), "lost": 0, "sealed": len(SEALED_TABLES), "plain": 0}
+    assert (entry.action, entry.success, entry.counts) == ("key.rotate", True, counts)
+
+
+async def test_what_is_plain_stays_so_where_nobody_vouches_for_it(database):
+    keys, audit = InMemoryKeys(), InMemoryAuditLog()
+    async with opened(database, None) as storage:
+        await fill(storage, None, "ann")
+    async with opened(database, keys) as storage:
+        await fill(storage, keys, "bob")
+        keys.rotate()
+        rekeying = Rekeying(storage.works_pool, keys=keys, audit=audit)
+        assert await rekeying.left() == each_table(1)
+        came = await rekeying.run()
+        assert (came.rows, came.sealed, came.finished) == (each_table(1), each_table(0), True)
+        assert (came.lost, came.plain) == (each_table(0), each_table(1))
+        assert await storage.memories.latest("ann") == []
+    assert len(cells(database)) == sum(len(table.columns) for table in SEALED_TABLES)
+    [entry] = audit.entries
+    assert entry.counts == {"rows": len(SEALED_TABLES), "lost": 0, "sealed": 0, "plain": len(SEALED_TABLES)}
 
 
 @pytest.mark.slow
@@ -194,12 +214,12 @@ class Overtaken(Rekeying):
     dsn = ""
     value = b""
 
-    def _resealed(self, table, user_key, rows, header):
+    def _resealed(self, table, user_key, rows, given):
         if table.name == "memory" and self.value:
             with psycopg.connect(self.dsn) as connection:
                 connection.execute("UPDATE discreet.memory SET sealed_text = %s", [self.value])
             self.value = b""
-        return super()._resealed(table, user_key, rows, header)
+        return super()._resealed(table, user_key, rows, given)
 
 
 @pytest.mark.slow
@@ -325,6 +345,6 @@ def test_rows_are_looked_at_by_the_primary_key(database, table, statement):
     with psycopg.connect(database) as connection:
         connection.execute("SET enable_seqscan = off")
         connection.execute("SET enable_sort = off")
-        given = {"header": b"", "limit": 10, "after_user": "0" * 32, "after_key": "0" * 32}
+        given = {"header": b"", "seal_plain": True, "limit": 10, "after_user": "0" * 32, "after_key": "0" * 32}
         plan = connection.execute(f"EXPLAIN (COSTS off) {statement(table)}", given).fetchall()
     assert any(f"Index Scan using {table.name}_pkey" in line for (line,) in plan), plan
