@@ -23,6 +23,7 @@ from discreet.cli.progress import bar
 from discreet.driver_errors import storage_errors
 from discreet.errors import AuditAnchorError
 from discreet.ports import NOBODY
+from discreet.rights.erasure.plans import Plans
 from discreet.settings import Settings, load_settings
 from discreet.storage import resolve_dsn
 from discreet.storage.audit.anchors import anchored, read_anchors
@@ -56,10 +57,12 @@ def run_verify(
             with bar("Verifying", await entries_there_are(pool)) as advance:
                 report = await verify(pool, key=keys.audit_key, user_key=whose, anchors=kept, advance=advance)
             sees_memories = await sees_everybody(pool)  # an auditor sees the trail alone
-            return report, await verify_counts(pool, keys, user_key=whose) if sees_memories else None
+            if not sees_memories:
+                return report, None
+            return report, await verify_counts(pool, keys, erasing=Plans(keys).erasing, user_key=whose)
 
     report, counts = asyncio.run(run())
-    found = report.found + (0 if counts is None else counts.found + counts.erasing)
+    found = report.found + (0 if counts is None else counts.found + len(counts.erasing) + len(counts.not_ours))
     if as_json:
         memories = None if counts is None else asdict(counts)
         print(json.dumps({"sound": not found, **asdict(report), "memories": memories}, default=str))
@@ -184,10 +187,10 @@ def _print_counts(counts: CountReport | None) -> None:
     print(
         f"{counts.memories:,} memories of {counts.people:,} people, {counts.found:,} of whom have others than were counted."
     )
-    if counts.erasing:
-        print(
-            f"{counts.erasing:,} more have, while an erasure is open: let `discreet erase` or a worker finish it, and look again."
-        )
+    for user_key in counts.erasing:
+        print(f"{user_key}: Being erased. Let `discreet erase` or a worker finish it, and look again.")
+    for erasure_key in counts.not_ours:
+        print(f"The open erasure {erasure_key} was written or is held past Discreet. Delete it from discreet.erasure.")
 
 
 def _written(value: object) -> str:

@@ -6,9 +6,11 @@ from discreet.access.user_keys import UserKeys, load_user_keys
 from discreet.cli.checks import Check
 from discreet.encryption import keys_from_settings
 from discreet.ports import KeyProvider
+from discreet.rights.erasure.plans import Plans
 from discreet.settings import Settings
 from discreet.storage.database.access import access_of
 from discreet.storage.database.connecting.pool import Pool, make_pool, sees_everybody
+from discreet.storage.database.sealing import MAX_NAMED
 from discreet.storage.memories.entry_verifying import verify_counts
 from discreet.storage.rekeying import STORED_BEFORE, Rekeying, plain_rows
 
@@ -44,11 +46,16 @@ async def _sealed(pool: Pool, keys: KeyProvider) -> Check:
 
 
 async def _counted(pool: Pool, user_keys: UserKeys) -> Check:
-    name, report = "counted memories", await verify_counts(pool, user_keys)
+    name, report = "counted memories", await verify_counts(pool, user_keys, erasing=Plans(user_keys).erasing)
+    if report.not_ours:
+        told = ", ".join(map(str, report.not_ours[:MAX_NAMED]))
+        say = f"{len(report.not_ours):,} open erasures were written or are held past Discreet: {told}. Delete them from discreet.erasure."
+        return Check(name, "fail", say)
     if report.found:
         say = f"{report.found:,} people have other memories than were counted: `discreet audit verify` names them."
         return Check(name, "fail", f"{say} Restore a backup, or delete what is theirs.")
     if report.erasing:
-        say = f"{report.erasing:,} people have other memories than were counted while an erasure is open. Look again when it is done."
+        told = ", ".join(map(str, report.erasing[:MAX_NAMED]))
+        say = f"{len(report.erasing):,} people are being erased: look again when that is done. {told}"
         return Check(name, "warn", say)
     return Check(name, "ok", f"{report.memories:,} memories of {report.people:,} people are those that were counted.")

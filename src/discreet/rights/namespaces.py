@@ -44,6 +44,11 @@ class Namespace:
         return labels_of(self.path)
 
 
+def roots_of(user_id: str, named: Iterable[Sequence[str]] = ()) -> list[Sequence[str]]:
+    """Return what the namespaces of a user begin with: behind a server their identity, and those that are `named`."""
+    return [*([(ROOT, user_id)] if is_identity(user_id) else []), *named]
+
+
 async def owned_namespaces(
     pool: Pool, user_id: str, *, keys: UserKeys, named: Iterable[Sequence[str]] = (), after: str = "", limit: int = PAGE
 ) -> list[Namespace]:
@@ -56,8 +61,7 @@ async def owned_namespaces(
         InvalidNamespaceError: One of `named` has no label, or one that can't be one.
         StorageError: The database failed.
     """
-    roots: list[Sequence[str]] = [(ROOT, user_id)] if is_identity(user_id) else []
-    roots += named
+    roots = roots_of(user_id, named)
     if not all(roots):
         raise InvalidNamespaceError(
             "The empty namespace has everybody's below it: name the labels that a user's begin with."

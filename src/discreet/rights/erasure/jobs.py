@@ -15,17 +15,14 @@ from discreet.access.actor import current_actor
 from discreet.access.pseudonyms import pseudonym_of
 from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
-from discreet.encryption import Keyring, associate, seal, unseal
-from discreet.ports import AuditLog, Key
+from discreet.ports import AuditLog
+from discreet.rights.erasure.plans import LEASE_SECONDS, Plans
 from discreet.rights.erasure.receipts import Counts, Receipt
 from discreet.rights.erasure.scopes import Plan, ScopeName
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.statements import fetch, run
 from discreet.storage.database.users.epochs import FIRST_EPOCH
 from discreet.storage.database.users.users import Cursor
-
-LEASE_SECONDS: Final = 120.0
-"""For so long after its last step an erasure is left to the process that is at it."""
 
 ACTION: Final = "user.erase"
 
@@ -76,7 +73,7 @@ WHERE user_key = %(user_key)s AND erasure_key = %(erasure_key)s
 """
 
 _OPEN: LiteralString = """
-SELECT erasure_key, plan FROM discreet.erasure WHERE user_key = %(user_key)s AND done_at IS NULL
+SELECT erasure_key, user_key, plan FROM discreet.erasure WHERE user_key = %(user_key)s AND done_at IS NULL
 """
 
 _END_OLDER: LiteralString = """
@@ -130,7 +127,7 @@ class Job:
 
 
 class Jobs:
-    """The table. Plans lie in it sealed under a key that is derived from the identity key."""
+    """The table. Plans lie in it sealed; a row of which the plan isn't ours is passed over."""
 
     def __init__(self, pool: Pool, works: Pool, *, keys: UserKeys, audit: AuditLog) -> None:
         """Use these pools, whose owner closes them; `works` for what concerns all users."""
@@ -138,7 +135,7 @@ class Jobs:
         self._works = works
         self._keys = keys
         self._audit = audit
-        self._sealing = Keyring([Key("erasure", keys.plan_key)])
+        self._plans = Plans(keys)
 
     async def begin(self, user_key: UUID, plan: Plan) -> Job:
         """Note an erasure, held by the caller; what is under way for the user stores nothing from then on."""
@@ -152,7 +149,7 @@ class Jobs:
             "scope": plan.scope.name,
             "asked_by": asked_by,
             "seconds": LEASE_SECONDS,
-            "plan": seal(plan.model_dump_json().encode(), self._place(erasure_key), self._sealing),
+            "plan": self._plans.seal(plan, erasure_key, user_key),
         }
         async with self.another_epoch(user_key, plan) as cursor:
             row = await (await cursor.execute(_BEGIN, given)).fetchone()
@@ -176,7 +173,9 @@ class Jobs:
         await run(self._works, _TIDY)
         for each in found:
             for row in await fetch(self._works, _CLAIM, {**each, "seconds": LEASE_SECONDS}):
-                yield self._job(row)
+                if (plan := self._plans.open(row)) is not None:
+                    threads, turns = set(row["threads"]), set(row["turns"])
+                    yield Job(**{**row, "plan": plan, "threads": threads, "turns": turns})
 
     async def save(self, job: Job) -> None:
         """Note how far it is, and hold it on."""
@@ -206,17 +205,6 @@ class Jobs:
 
     async def _with_older(self, user_key: UUID, plan: Plan) -> Plan:
         """Return `plan` with the namespaces of erasures of the user that are not over, which end with this one."""
-        older = [self._plan(row) for row in await fetch(self._pool, _OPEN, {"user_key": user_key})]
-        named = dict.fromkeys(tuple(labels) for each in (plan, *older) for labels in each.scope.namespaces)
+        older = [self._plans.open(row) for row in await fetch(self._pool, _OPEN, {"user_key": user_key})]
+        named = dict.fromkeys(tuple(labels) for each in (plan, *older) if each for labels in each.scope.namespaces)
         return plan.model_copy(update={"scope": plan.scope.model_copy(update={"namespaces": [*named]})})
-
-    def _job(self, row: Mapping[str, Any]) -> Job:
-        threads, turns = set(row["threads"]), set(row["turns"])
-        return Job(**{**row, "plan": self._plan(row), "threads": threads, "turns": turns})
-
-    def _plan(self, row: Mapping[str, Any]) -> Plan:
-        return Plan.model_validate_json(unseal(row["plan"], self._place(row["erasure_key"]), self._sealing))
-
-    @staticmethod
-    def _place(erasure_key: UUID) -> bytes:
-        return associate("erasure", "plan", str(erasure_key))

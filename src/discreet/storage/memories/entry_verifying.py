@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString
 from uuid import UUID
@@ -20,6 +21,8 @@ ROWS: Final = 5_000
 MAX_FINDINGS: Final = 1_000
 """That a report lists; all are counted."""
 
+_MISSING: Final = "Memories are missing."
+
 _PEOPLE: LiteralString = """
 SELECT u.user_key, coalesce(m.memories, 0) AS memories, m.entries
 FROM discreet.users u
@@ -30,8 +33,6 @@ LIMIT %(limit)s
 """
 
 _ENTRIES: LiteralString = "SELECT user_key, entry_id FROM discreet.memory WHERE user_key = ANY (%(user_keys)s)"
-
-_ERASURE: LiteralString = "SELECT FROM discreet.erasure WHERE done_at IS NULL LIMIT 1"
 
 _SNAPSHOT: LiteralString = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 """Memories and counts are those of one moment, whoever writes meanwhile."""
@@ -55,14 +56,34 @@ class CountReport:
     memories: int = 0
     found: int = 0
     """People whose memories are not those that were counted."""
-    erasing: int = 0
-    """People of whom that is so while an erasure is open: it may be what deletes them. Look again when it is done."""
+    erasing: list[UUID] = field(default_factory=list)
+    """People whose memories are missing while an erasure of them is open, which deletes them: look again when it is done."""
+    not_ours: list[UUID] = field(default_factory=list)
+    """Erasures that are open, and were written or are held past Discreet: they excuse nobody's count."""
     findings: list[WrongCount] = field(default_factory=list)
     """The first `MAX_FINDINGS`."""
 
 
-async def verify_counts(works: Pool, keys: UserKeys, *, user_key: UUID | None = None) -> CountReport:
+@dataclass(frozen=True, kw_only=True)
+class Erasing:
+    """What erasures say that are open."""
+
+    people: Collection[UUID] = ()
+    """Whose memories they delete without counting, until they are done."""
+    not_ours: Mapping[UUID, UUID] = field(default_factory=dict)
+    """Of whom those are that nobody of ours began, by their keys."""
+
+
+ErasingOf = Callable[[Connection, Collection[UUID]], Awaitable[Erasing]]
+"""Takes people whose memories are not those that were counted."""
+
+
+async def verify_counts(
+    works: Pool, keys: UserKeys, *, erasing: ErasingOf, user_key: UUID | None = None
+) -> CountReport:
     """Verify the memories of all users, or one; `works` sees all of them. Writers go on meanwhile.
+
+    `erasing` says which people are being erased, by plans that we have sealed: see `discreet.rights.erasure.plans`.
 
     Raises:
         StorageError: The database failed.
@@ -73,39 +94,45 @@ async def verify_counts(works: Pool, keys: UserKeys, *, user_key: UUID | None = 
         while True:
             async with works.connection() as conn, conn.transaction():
                 await conn.execute(_SNAPSHOT)
-                last = await _page(conn, keys, given, report)
+                last = await _page(conn, keys, erasing, given, report)
             if last is None:
                 return report
             given["after"] = last
 
 
-async def _page(conn: Connection, keys: UserKeys, given: dict[str, Any], report: CountReport) -> UUID | None:
+async def _page(
+    conn: Connection, keys: UserKeys, erasing: ErasingOf, given: dict[str, Any], report: CountReport
+) -> UUID | None:
     """Verify the next users; return the last of them, None if there are no more."""
     async with conn.cursor(binary=True) as cursor:
         people = await (await cursor.execute(_PEOPLE, given)).fetchall()
-        is_erasing = await (await cursor.execute(_ERASURE)).fetchone() is not None
     there = {row["user_key"]: EntryCount(row["user_key"]) for row in people}
     async with conn.cursor("entries", binary=True) as cursor:
         await cursor.execute(_ENTRIES, {"user_keys": list(there)})
         while rows := await cursor.fetchmany(ROWS):
             for row in rows:
                 there[row["user_key"]] = there[row["user_key"]].plus(keys, [row["entry_id"]])
+    wrong: dict[UUID, WrongCount] = {}
     for row in people:
-        found = there[row["user_key"]]
+        user_key, counted, found = row["user_key"], row["memories"], there[row["user_key"]]
         report.people += 1
         report.memories += found.number
-        if (problem := _problem(count_of(keys, row["user_key"], row["memories"], row["entries"]), found)) is None:
-            continue
-        if is_erasing:
-            report.erasing += 1
+        if problem := _problem(count_of(keys, user_key, counted, row["entries"]), found):
+            wrong[user_key] = WrongCount(user_key=user_key, problem=problem, counted=counted, there=found.number)
+    _tell(report, wrong, await erasing(conn, wrong), given["user_key"])
+    return people[-1]["user_key"] if len(people) == given["limit"] else None
+
+
+def _tell(report: CountReport, wrong: Mapping[UUID, WrongCount], erasing: Erasing, whose: UUID | None) -> None:
+    of_whose = [key for key, user_key in erasing.not_ours.items() if whose in (None, user_key)]
+    report.not_ours += [key for key in of_whose if key not in report.not_ours]
+    for user_key, each in wrong.items():
+        if user_key in erasing.people and each.problem == _MISSING:
+            report.erasing.append(user_key)
             continue
         report.found += 1
         if len(report.findings) < MAX_FINDINGS:
-            counted = row["memories"]
-            report.findings.append(
-                WrongCount(user_key=row["user_key"], problem=problem, counted=counted, there=found.number)
-            )
-    return people[-1]["user_key"] if len(people) == given["limit"] else None
+            report.findings.append(each)
 
 
 def _problem(counted: EntryCount | None, there: EntryCount) -> str | None:
@@ -114,7 +141,7 @@ def _problem(counted: EntryCount | None, there: EntryCount) -> str | None:
     if counted == there:
         return None
     if counted.number > there.number:
-        return "Memories are missing."
+        return _MISSING
     if counted.number < there.number:
         return "There are memories that were not counted."
     return "There are other memories than those that were counted."

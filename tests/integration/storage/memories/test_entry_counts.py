@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -16,10 +16,12 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from discreet.encryption import Keyring, make_key, write_key
 from discreet.rights.erasure import Erasures, Scope
+from discreet.rights.erasure.plans import Plans
 from discreet.settings import load_settings
 from discreet.state.records import MemoryFilters, MemoryRecord
 from discreet.storage import open_storage
 from discreet.storage.memories.entry_verifying import verify_counts
+from discreet.storage.store.namespaces import path_of
 from discreet.testing import StubEmbeddings
 
 NOW = datetime.now(UTC)
@@ -38,7 +40,8 @@ def run(dsn, statement, *given):
 
 
 async def found(storage):
-    report = await verify_counts(storage.works_pool, storage.background.keys)
+    keys = storage.background.keys
+    report = await verify_counts(storage.works_pool, keys, erasing=Plans(keys).erasing)
     assert report.found == len(report.findings)
     return {each.user_key: each.problem for each in report.findings}
 
@@ -229,13 +232,108 @@ async def test_the_commands_say_so_and_end_with_one(database, monkeypatch):
     code, told = await asyncio.to_thread(invoke, "doctor", "--dsn", database)
     checks = {check["name"]: check["state"] for check in told["checks"]}
     assert (code, checks["counted memories"], checks["sealed rows"]) == (1, "fail", "ok")
-    run(
-        database,
-        "INSERT INTO discreet.erasure (erasure_key, user_key, scope, asked_at, lease_until) VALUES (%s, %s, 'all', now(), now())",
-        uuid4(),
-        uuid4(),
-    )
-    code, told = await asyncio.to_thread(invoke, "audit", "verify", "--dsn", database)
-    assert (code, told["sound"], told["memories"]["erasing"]) == (1, False, 1), "an open erasure doesn't hide it"
-    _, told = await asyncio.to_thread(invoke, "doctor", "--dsn", database)
-    assert {check["name"]: check["state"] for check in told["checks"]}["counted memories"] == "warn"
+
+
+GARBAGE = "\\x00"
+OPENED = """
+INSERT INTO discreet.erasure (erasure_key, user_key, scope, asked_at, lease_until, plan)
+VALUES (gen_random_uuid(), %s, 'all', now(), now() + %s::interval, %s)
+"""
+
+
+class Stopping(Exception):
+    """Raised in the midst of an erasure, as if its process ended."""
+
+
+async def begin(storage, user, scope, *, place="database"):
+    """Begin an erasure that ends in its midst: when memories went, of the user or of the store's items."""
+
+    def progress(where, counts):
+        if where == place and "memory" in counts:
+            raise Stopping
+
+    with pytest.raises(Stopping):
+        await Erasures(storage).erase(user, scope, progress=progress)
+
+
+async def looked_at(dsn):
+    """Return what the two commands say of memories: the exit code and report of the first, the state and words of the second."""
+    code, told = await asyncio.to_thread(invoke, "audit", "verify", "--dsn", dsn)
+    _, checks = await asyncio.to_thread(invoke, "doctor", "--dsn", dsn)
+    [check] = [check for check in checks["checks"] if check["name"] == "counted memories"]
+    return code, told["memories"], check["state"], check["say"]
+
+
+@pytest.mark.one_server("changes rows by hand")
+@pytest.mark.parametrize("plan", [None, GARBAGE])
+async def test_an_erasure_that_we_did_not_begin_excuses_nobody_and_is_a_finding(database, monkeypatch, plan):
+    monkeypatch.setenv("DISCREET_ENCRYPTION_KEYS", write_key(key := make_key()))
+    async with opened(database, Keyring([key])) as storage:
+        await have(storage)
+        await have(storage, "bob")
+        ann, bob = map(storage.background.key_of, ("ann", "bob"))
+        run(database, OPENED, bob, "100 years", plan)
+        code, told, state, say = await looked_at(database)
+        assert (code, told["found"], len(told["not_ours"]), state) == (1, 0, 1, "fail")
+        assert told["not_ours"][0] in say
+        with psycopg.connect(database) as connection:
+            connection.execute(DELETE, {"ann": ann})
+        run(database, OPENED, ann, "1 second", plan)
+        code, told, state, _ = await looked_at(database)
+        assert (code, told["found"], told["erasing"], len(told["not_ours"]), state) == (1, 1, [], 2, "fail")
+        run(database, "UPDATE discreet.erasure SET lease_until = now() - interval '1 second'")
+        assert await Erasures(storage).resume() == []
+        await Erasures(storage).erase("bob", Scope.everything())
+
+
+@pytest.mark.one_server("changes rows by hand")
+async def test_whose_memories_an_open_erasure_deletes_is_named_and_nobody_else(database, monkeypatch):
+    monkeypatch.setenv("DISCREET_ENCRYPTION_KEYS", write_key(key := make_key()))
+    async with opened(database, Keyring([key])) as storage:
+        for user in ("ann", "bob"):
+            await have(storage, user)
+            await storage.store.aput((user, "notes"), "1", {"said": "parrot"})
+        ann, bob = map(storage.background.key_of, ("ann", "bob"))
+        notes = str(storage.background.keys.of_namespace(path_of(("ann", "notes"))))
+        await begin(storage, "ann", Scope.everything([("ann",)]), place="store")
+        code, told, state, say = await looked_at(database)
+        assert (code, told["found"], told["not_ours"], told["erasing"], state) == (1, 0, [], [notes], "warn")
+        assert notes in say
+        await begin(storage, "ann", Scope.everything())
+        code, told, state, say = await looked_at(database)
+        assert (code, told["found"], told["not_ours"], told["erasing"], state) == (1, 0, [], [str(ann)], "warn")
+        assert str(ann) in say
+        with psycopg.connect(database) as connection:
+            connection.execute(DELETE, {"ann": bob})
+        code, told, state, _ = await looked_at(database)
+        assert (code, [each["user_key"] for each in told["findings"]], state) == (1, [str(bob)], "fail")
+        assert str(ann) in told["erasing"]
+        run(database, "UPDATE discreet.erasure SET lease_until = now() + interval '100 years'")
+        _, told, *_ = await looked_at(database)
+        assert len(told["not_ours"]) == 2, "nobody holds an erasure for so long"
+        run(database, "UPDATE discreet.erasure SET user_key = %s", bob)
+        _, told, *_ = await looked_at(database)
+        assert told["erasing"] == [], "the plan is of another person"
+        run(database, "UPDATE discreet.erasure SET user_key = %s, lease_until = now() - interval '1 second'", ann)
+        assert len(await Erasures(storage).resume()) == 2
+        _, told, *_ = await looked_at(database)
+        assert (told["erasing"], told["not_ours"], [each["user_key"] for each in told["findings"]]) == (
+            [],
+            [],
+            [str(bob)],
+        )
+
+
+@pytest.mark.one_server("changes rows by hand")
+async def test_an_erasure_of_a_part_counts_what_it_deletes_and_excuses_nothing(database, monkeypatch):
+    monkeypatch.setenv("DISCREET_ENCRYPTION_KEYS", write_key(key := make_key()))
+    async with opened(database, Keyring([key])) as storage:
+        await have(storage)
+        await begin(storage, "ann", Scope.recent())
+        _, told, state, _ = await looked_at(database)
+        assert (told["found"], told["erasing"], state) == (0, [], "ok")
+        await have(storage)
+        with psycopg.connect(database) as connection:
+            connection.execute(DELETE, {"ann": storage.background.key_of("ann")})
+        code, told, state, _ = await looked_at(database)
+        assert (code, told["found"], told["erasing"], state) == (1, 1, [], "fail")
