@@ -145,7 +145,7 @@ def _is_pending(table: SealedTable) -> LiteralString:
 def _is_elsewhere(column: SealedColumn) -> LiteralString:
     """Return whether a value is under another key than that of the header, which stands in front of it, or plain and to be sealed."""
     return (
-        f"CASE WHEN t.{column.name} IS NULL THEN %(seal_plain)s AND {_is_plain(column)} ELSE "
+        f"CASE WHEN {_is_plain(column)} THEN %(seal_plain)s WHEN t.{column.name} IS NULL THEN false ELSE "
         f"substring(t.{column.name} FROM 1 FOR octet_length(%(header)s::bytea)) <> %(header)s::bytea END"
     )
 
@@ -155,7 +155,7 @@ def _has_plain(table: SealedTable) -> LiteralString:
 
 
 def _is_plain(column: SealedColumn) -> LiteralString:
-    return f"t.{column.plain} IS DISTINCT FROM {_empty(column)}"
+    return f"t.{column.name} IS NULL AND t.{column.plain} IS DISTINCT FROM {_empty(column)}"
 
 
 def _empty(column: SealedColumn) -> LiteralString:

@@ -38,13 +38,13 @@ def unreadable():
     return REGISTRY.get_sample_value("discreet_unreadable_rows_total")
 
 
-def forge(dsn, column):
-    """Put a value of somebody's own in the place of the sealed one."""
-    statement = sql.SQL("UPDATE discreet.{} SET {} = {}::{}, {} = NULL").format(
+def forge(dsn, column, *, beside=False):
+    """Put a value of somebody's own in the place of the sealed one, or beside it."""
+    statement = sql.SQL("UPDATE discreet.{} SET {} = {}::{}, {} = " + ("{}" if beside else "NULL")).format(
         *map(sql.Identifier, (column.table, column.plain)),
         sql.Literal(PLAIN.get(column.plain, FORGED)),
         sql.SQL(column.plain_type),
-        sql.Identifier(column.name),
+        *[sql.Identifier(column.name)] * 2,
     )
     with psycopg.connect(dsn) as connection:
         assert connection.execute(statement).rowcount == 1
@@ -80,6 +80,16 @@ async def test_a_sealed_value_that_is_replaced_by_a_plain_one_is_not_read(databa
         assert FORGED not in caplog.text
         assert unreadable() > before
         assert "storage.unreadable" in caplog.text
+
+
+@pytest.mark.one_server("changes rows by hand")
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: f"{column.table}.{column.plain}")
+async def test_a_plain_value_beside_a_sealed_one_is_refused_by_the_database(database, column):
+    keys = InMemoryKeys()
+    async with opened(database, keys) as storage:
+        await fill(storage, keys, "ann")
+    with pytest.raises(psycopg.errors.CheckViolation):
+        forge(database, column, beside=True)
 
 
 async def test_one_reading_names_rows_that_lost_their_seal_in_one_event(database, caplog):

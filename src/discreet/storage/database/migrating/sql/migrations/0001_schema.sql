@@ -83,6 +83,8 @@ CREATE TABLE discreet.memory (
     reasoning text,
     sealed_reasoning bytea,
     sealed_provenance bytea,
+    CONSTRAINT memory_feedback_is_plain_or_sealed CHECK (feedback IS NULL OR sealed_feedback IS NULL),
+    CONSTRAINT memory_provenance_is_plain_or_sealed CHECK (provenance IS NULL OR sealed_provenance IS NULL),
     CONSTRAINT memory_reasoning_is_plain_or_sealed CHECK (reasoning IS NULL OR sealed_reasoning IS NULL),
     CONSTRAINT memory_text_is_plain_or_sealed CHECK ((text IS NULL) <> (sealed_text IS NULL))
 ) WITH (
@@ -210,7 +212,8 @@ CREATE TABLE discreet.conversation_log (
     PRIMARY KEY (user_key, request_id),
     CONSTRAINT conversation_log_input_is_plain_or_sealed CHECK ((input_text IS NULL) <> (sealed_input IS NULL)),
     CONSTRAINT conversation_log_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL)),
-    CONSTRAINT conversation_log_media_is_plain_or_sealed CHECK (media IS NULL OR sealed_media IS NULL)
+    CONSTRAINT conversation_log_media_is_plain_or_sealed CHECK (media IS NULL OR sealed_media IS NULL),
+    CONSTRAINT conversation_log_provenance_is_plain_or_sealed CHECK (provenance = '{}' OR sealed_provenance IS NULL)
 );
 
 CREATE INDEX conversation_log_session ON discreet.conversation_log (user_key, thread_key, started_at);
