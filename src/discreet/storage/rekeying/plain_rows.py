@@ -30,7 +30,7 @@ async def plain_rows(works: Pool) -> dict[str, int]:
 
 
 async def tell_of_plain_rows(works: Pool) -> None:
-    """Log which tables hold such rows, and what to do. Only the oldest pages of each are looked at: they are from before the key.
+    """Log which tables hold such rows, and what to do. Only the first 1,000 rows of each are looked at: those from before the key, as a rule.
 
     Raises:
         StorageError: The database failed.
