@@ -49,13 +49,14 @@ class Table:
     """Returns the columns of a redacted record, beside the user's."""
 
 
-def _turn(turn: TurnRecord, user_key: UUID, sealer: FieldSealer) -> Fields:
+def _turn(turn: TurnRecord, user_key: UUID, sealer: FieldSealer, thread_key: UUID | None = None) -> Fields:
+    thread_key = thread_key or digest(turn.thread_id)
     said = {"user_id", "media", "provenance", "input_text", "output_text", "intent"}
-    intent, sealed = _intent(turn.intent, user_key, digest(turn.thread_id), sealer)
+    intent, sealed = _intent(turn.intent, user_key, thread_key, sealer)
     return {
         **turn.model_dump(exclude=said),
-        **turn_columns(turn, user_key, sealer),
-        "thread_key": digest(turn.thread_id),
+        **turn_columns(turn, user_key, thread_key, sealer),
+        "thread_key": thread_key,
         "extraction_key": None,
         "intent": intent,
         "sealed_intent": sealed,
@@ -69,10 +70,7 @@ def _turn_of(row: TurnRow) -> TurnRecord:
 
 
 def _exported_turn(row: TurnRow, user_key: UUID, sealer: FieldSealer) -> Fields:
-    return _turn(_turn_of(row), user_key, sealer) | {
-        "thread_key": row.thread_key,
-        "extraction_key": row.extraction_key,
-    }
+    return _turn(_turn_of(row), user_key, sealer, row.thread_key) | {"extraction_key": row.extraction_key}
 
 
 def _redacted_turn_row(row: TurnRow, redactor: TextRedactor) -> TurnRow:
@@ -111,8 +109,9 @@ def _session_summary(row: SessionSummaryRow, user_key: UUID, sealer: FieldSealer
 
 def _rolling_summary(row: RollingSummaryRow, user_key: UUID, sealer: FieldSealer) -> Fields:
     thread_key = digest(row.thread_id)
-    text, sealed = sealer.split(row.text, ROLLING_SUMMARY, user_key, thread_key)
-    return row.model_dump() | {"thread_key": thread_key, "text": text, "sealed_text": sealed}
+    told = row.model_dump()
+    text, sealed = sealer.split(row.text, ROLLING_SUMMARY, *ROLLING_SUMMARY.at((user_key, thread_key), told))
+    return told | {"thread_key": thread_key, "text": text, "sealed_text": sealed}
 
 
 def _redacted_rolling(row: RollingSummaryRow, redactor: TextRedactor) -> RollingSummaryRow:

@@ -99,8 +99,8 @@ def _session_summary(row: Row, sealer: FieldSealer) -> Fields:
 
 
 def _rolling_summary(row: Row, sealer: FieldSealer) -> Fields:
-    key = row["user_key"], row["thread_key"]
-    return {"text": sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, *key)}
+    place = ROLLING_SUMMARY.at((row["user_key"], row["thread_key"]), row)
+    return {"text": sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, *place)}
 
 
 def _proposal(row: Row, sealer: FieldSealer) -> Fields:
@@ -133,7 +133,7 @@ TABLES: Sequence[Table] = (
     Table(
         kind="turns",
         rows=f"""
-SELECT s.thread_id, l.thread_key, l.extraction_key, {TURN_COLUMNS}
+SELECT s.thread_id, l.extraction_key, {TURN_COLUMNS}
 FROM discreet.conversation_log l
 LEFT JOIN discreet.session_record s ON s.user_key = %(user_key)s AND s.thread_key = l.thread_key
 WHERE l.user_key = %(user_key)s

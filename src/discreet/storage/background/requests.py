@@ -149,7 +149,7 @@ LIMIT {MAX_FORGOTTEN}
 
 _COMPACTION: LiteralString = """
 SELECT
-    r.user_key, r.thread_key, r.text, r.sealed_text, r.rounds, l.started_at AS covered_at, l.ended_at, s.started_at AS began_at
+    r.user_key, r.thread_key, r.text, r.sealed_text, r.rounds, r.last_message_id, l.started_at AS covered_at, l.ended_at, s.started_at AS began_at
 FROM discreet.rolling_summary r
 JOIN discreet.conversation_log l
   ON l.user_key = r.user_key AND l.thread_key = r.thread_key AND l.answer_id = r.last_message_id

@@ -35,7 +35,7 @@ turn AS (
         %(provenance)s, %(sealed_provenance)s, %(started_at)s, %(ended_at)s, %(answer_id)s
     FROM owner
     ON CONFLICT (user_key, request_id) DO UPDATE SET
-        modality = excluded.modality, media = excluded.media, sealed_media = excluded.sealed_media,
+        app_name = excluded.app_name, agent_id = excluded.agent_id, modality = excluded.modality, media = excluded.media, sealed_media = excluded.sealed_media,
         input_text = excluded.input_text,
         output_text = excluded.output_text, sealed_input = excluded.sealed_input,
         sealed_output = excluded.sealed_output, is_emergency = excluded.is_emergency,
@@ -191,4 +191,4 @@ class PostgresConversationLog:
         if turn.intent is not None:
             intent, sealed = self._sealer.split(turn.intent, SESSION_INTENT, user_key, thread_key)
         session = {"intent": intent, "sealed_intent": sealed, "intent_told": turn.intent is not None}
-        return {**turn_columns(turn, user_key, self._sealer), **session}
+        return {**turn_columns(turn, user_key, thread_key, self._sealer), **session}

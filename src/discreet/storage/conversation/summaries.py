@@ -103,7 +103,7 @@ class PostgresRollingSummaries:
             return RollingSummary()
         found = RollingSummary(rounds=row["rounds"], last_message_id=row["last_message_id"])
         try:
-            return replace(found, text=self._sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, *_key(key)))
+            return replace(found, text=_opened({**key, **row}, self._sealer))
         except EncryptionError:
             report_unreadable("summary", [key["thread_key"]])
             return replace(found, is_readable=False)
@@ -127,14 +127,14 @@ class PostgresRollingSummaries:
         """
         key = self._owners.of(user_id, thread_id, stores=True)
         text = storable(await asyncio.to_thread(of_thread(self._redactor, thread_id).redact, new.text))
-        plain, sealed = self._sealer.split(text, ROLLING_SUMMARY, *_key(key))
+        cursor = {"rounds": new.rounds, "last_message_id": _message_id(new)}
+        plain, sealed = self._sealer.split(text, ROLLING_SUMMARY, *_place({**key, **cursor}))
         given = {
             **key,
+            **cursor,
             "epoch": epoch,
             "text": plain,
             "sealed_text": sealed,
-            "rounds": new.rounds,
-            "last_message_id": _message_id(new),
             "expected_rounds": expected.rounds,
             "expected_message_id": _message_id(expected),
         }
@@ -155,16 +155,20 @@ class PostgresRollingSummaries:
 
 
 def text_of_summary(row: Mapping[str, Any], sealer: FieldSealer) -> str:
-    """Return the text of a row with user_key, thread_key, text and sealed_text; empty if its key is not known."""
+    """Return the text of a row with user_key, thread_key, rounds, last_message_id, text and sealed_text; empty if it can't be opened."""
     try:
-        return sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, *_key(row))
+        return _opened(row, sealer)
     except EncryptionError:
         report_unreadable("summary", [row["thread_key"]])
         return ""
 
 
-def _key(of: Mapping[str, Any]) -> tuple[UUID, UUID]:
-    return of["user_key"], of["thread_key"]
+def _opened(row: Mapping[str, Any], sealer: FieldSealer) -> str:
+    return sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, *_place(row))
+
+
+def _place(row: Mapping[str, Any]) -> tuple[UUID | str, ...]:
+    return ROLLING_SUMMARY.at((row["user_key"], row["thread_key"]), row)
 
 
 def _message_id(summary: RollingSummary) -> str | None:

@@ -12,7 +12,7 @@ from discreet.storage.database.sealed_columns import TURN_INPUT, TURN_MEDIA, TUR
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
 
 TURN_COLUMNS: LiteralString = """
-    l.user_key, l.request_id, l.app_name, l.agent_id, l.modality, l.media, l.sealed_media, l.input_text, l.sealed_input,
+    l.user_key, l.request_id, l.thread_key, l.app_name, l.agent_id, l.modality, l.media, l.sealed_media, l.input_text, l.sealed_input,
     l.output_text, l.sealed_output, l.is_emergency, l.loop_flag, l.provenance, l.sealed_provenance, l.started_at, l.ended_at,
     l.answer_id
 """
@@ -86,9 +86,10 @@ def texts_of_turns(rows: Iterable[Mapping[str, Any]], sealer: FieldSealer) -> li
     return texts
 
 
-def turn_columns(turn: TurnRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
+def turn_columns(turn: TurnRecord, user_key: UUID, thread_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
     """Return the columns that hold what was said and what came with it, sealed where there is a key."""
-    said, sealed_said = sealer.split(turn.input_text, TURN_INPUT, user_key, turn.request_id)
+    clear = {**turn.model_dump(include={*TURN_INPUT.bound}), "thread_key": thread_key}
+    said, sealed_said = sealer.split(turn.input_text, TURN_INPUT, *TURN_INPUT.at((user_key, turn.request_id), clear))
     answer, sealed_answer = sealer.split(turn.output_text, TURN_OUTPUT, user_key, turn.request_id)
     media, sealed_media = None, None
     if turn.media:
@@ -108,7 +109,8 @@ def turn_columns(turn: TurnRecord, user_key: UUID, sealer: FieldSealer) -> dict[
 
 
 def _opened(row: Mapping[str, Any], column: SealedColumn, sealer: FieldSealer) -> str:
-    return sealer.join(row[column.plain], row[column.name], column, row["user_key"], row["request_id"])
+    place = column.at((row["user_key"], row["request_id"]), row)
+    return sealer.join(row[column.plain], row[column.name], column, *place)
 
 
 def _opened_json(row: Mapping[str, Any], column: SealedColumn, sealer: FieldSealer) -> Any:

@@ -40,6 +40,8 @@ class SealedColumn(Column):
 
 def _same(value: Any) -> Any:
     """Return a value of a column as JSON has it, the same before it is stored and when it is read."""
+    if isinstance(value, UUID):
+        return str(value)
     return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
 
 
@@ -81,15 +83,26 @@ MEMORY_TEXT: Final = SealedColumn("memory", "sealed_text", "text", bound=_CLEAR_
 MEMORY_REASONING: Final = SealedColumn("memory", "sealed_reasoning", "reasoning")
 MEMORY_FEEDBACK: Final = SealedColumn("memory", "sealed_feedback", "feedback", "jsonb")
 MEMORY_PROVENANCE: Final = SealedColumn("memory", "sealed_provenance", "provenance", "jsonb")
-TURN_INPUT: Final = SealedColumn("conversation_log", "sealed_input", "input_text")
+_CLEAR_OF_TURN: Final[tuple[LiteralString, ...]] = (
+    "thread_key",
+    "app_name",
+    "agent_id",
+    "modality",
+    "is_emergency",
+    "loop_flag",
+    "started_at",
+    "ended_at",
+    "answer_id",
+)
+TURN_INPUT: Final = SealedColumn("conversation_log", "sealed_input", "input_text", bound=_CLEAR_OF_TURN)
 TURN_OUTPUT: Final = SealedColumn("conversation_log", "sealed_output", "output_text")
 TURN_MEDIA: Final = SealedColumn("conversation_log", "sealed_media", "media", "jsonb")
 TURN_PROVENANCE: Final = SealedColumn("conversation_log", "sealed_provenance", "provenance", "jsonb", "{}")
 SESSION_INTENT: Final = SealedColumn("session_record", "sealed_intent", "intent")
 SESSION_SUMMARY: Final = SealedColumn("session_summary", "sealed_said", "said")
 PROPOSAL: Final = SealedColumn("memory_proposal", "sealed_record", "record")
-ROLLING_SUMMARY: Final = SealedColumn("rolling_summary", "sealed_text", "text")
-ITEM_VALUE: Final = SealedColumn("store_item", "sealed_value", "value", "jsonb")
+ROLLING_SUMMARY: Final = SealedColumn("rolling_summary", "sealed_text", "text", bound=("rounds", "last_message_id"))
+ITEM_VALUE: Final = SealedColumn("store_item", "sealed_value", "value", "jsonb", bound=("key",))
 
 SEALED_TABLES: Final = (
     SealedTable("memory", "entry_id", "uuid", (MEMORY_TEXT, MEMORY_REASONING, MEMORY_FEEDBACK, MEMORY_PROVENANCE)),

@@ -24,7 +24,7 @@ from discreet.retrieval.forgetting import (
 from discreet.retrieval.telling import teller
 from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryFilters, MemoryRecord
 from discreet.state.text import storable
-from discreet.storage.conversation.turn_rows import texts_of_turns
+from discreet.storage.conversation.turn_rows import TURN_COLUMNS, texts_of_turns
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealed_columns import SESSION_INTENT, SESSION_SUMMARY
 from discreet.storage.database.sealing import FieldSealer, reported
@@ -37,8 +37,8 @@ from discreet.storage.memories.search import Search
 LOOK_BACK = 5_000
 """Rounds of the log that are read, and memories of conversations: the newest. A month of 150 rounds a day."""
 
-_LOGGED: LiteralString = """
-SELECT s.thread_id, l.user_key, l.request_id, l.input_text, l.sealed_input, l.output_text, l.sealed_output
+_LOGGED: LiteralString = f"""
+SELECT s.thread_id, {TURN_COLUMNS}
 FROM discreet.conversation_log l
 JOIN discreet.session_record s USING (user_key, thread_key)
 WHERE l.user_key = %(user_key)s AND s.user_key = %(user_key)s

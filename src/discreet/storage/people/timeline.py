@@ -59,7 +59,8 @@ def _turn(row: Row, sealer: FieldSealer) -> Any:
 
 
 def _rolling(row: Row, sealer: FieldSealer) -> str:
-    return sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, row["user_key"], row["thread_key"])
+    key = row["user_key"], row["thread_key"]
+    return sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, *ROLLING_SUMMARY.at(key, row))
 
 
 def _proposal(row: Row, sealer: FieldSealer) -> MemoryRecord:
@@ -104,7 +105,7 @@ FROM discreet.session_summary WHERE user_key = %(user_key)s
         at="updated_at",
         id="thread_key",
         rows="""
-SELECT user_key, thread_key, thread_id, text, sealed_text, updated_at
+SELECT user_key, thread_key, thread_id, text, sealed_text, rounds, last_message_id, updated_at
 FROM discreet.rolling_summary WHERE user_key = %(user_key)s
 """,
         value=_rolling,

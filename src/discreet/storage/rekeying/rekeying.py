@@ -215,14 +215,14 @@ class Rekeying:
             "after_key": UUID(int=0) if table.key_type == "uuid" else "",
         }
         while rows := await fetch(self._works, statement, {**given, **after}):
-            after = {"after_user": rows[-1]["user_key"], "after_key": rows[-1]["key"]}
+            after = {"after_user": rows[-1]["user_key"], "after_key": rows[-1]["row_key"]}
             yield rows
 
     async def _move(
         self, table: SealedTable, user_key: UUID, keys: Sequence[Any], given: Mapping[str, Any]
     ) -> tuple[int, int, list[Any], int]:
         """Move some of a user's rows; return how many were, how many of these had something plain, the keys of those with something lost, and how many were missed."""
-        rows = await fetch(self._works, read(table), {"user_key": user_key, "keys": keys})
+        rows = await fetch(self._works, read(table), {"user_key": user_key, "row_keys": keys})
         moving, lost = await asyncio.to_thread(self._resealed, table, user_key, rows, given)
         moved: dict[bool, int] = {}
         if moving:
@@ -249,7 +249,7 @@ class Rekeying:
         for row in rows:
             new, is_lost = self._new(table, user_key, row, given)
             if is_lost:
-                lost.append(row["key"])
+                lost.append(row["row_key"])
             if any(new.values()):
                 was_plain = any(new[f"new_{n}"] and row[f"sealed_{n}"] is None for n in range(len(table.columns)))
                 moving.append({**row, **new, "user_key": user_key, "was_plain": was_plain})
@@ -263,7 +263,7 @@ class Rekeying:
         is_lost = False
         for n, column in enumerate(table.columns):
             plain, sealed = row[f"plain_{n}"], row[f"sealed_{n}"]
-            aad = column.of(*column.at((user_key, row["key"]), row))
+            aad = column.of(*column.at((user_key, row["row_key"]), row))
             new[f"new_{n}"] = None
             if sealed is None and plain != column.empty and given["seal_plain"]:
                 new[f"new_{n}"] = seal(plain.encode(), aad, self._keys)
@@ -281,7 +281,7 @@ class Rekeying:
             for n, column in enumerate(table.columns):
                 sealed = row[f"sealed_{n}"]
                 if sealed is not None:
-                    aad = column.of(*column.at((row["user_key"], row["key"]), row))
+                    aad = column.of(*column.at((row["user_key"], row["row_key"]), row))
                     opened.append(
                         (key_id_of(sealed[: 2 + sealed[1]] if len(sealed) > 1 else sealed), self._opens(sealed, aad))
                     )
@@ -304,6 +304,6 @@ def _chunks(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[UUID, list[Any]
     """Yield the users of rows that have something to be moved, each with the keys of some of them."""
     pending = (row for row in rows if row["is_pending"])
     for user_key, of_user in groupby(pending, lambda row: row["user_key"]):
-        keys = [row["key"] for row in of_user]
+        keys = [row["row_key"] for row in of_user]
         for start in range(0, len(keys), MOVE_ROWS):
             yield user_key, keys[start : start + MOVE_ROWS]

@@ -15,7 +15,7 @@ FEW_ROWS: Final[LiteralString] = "1000"
 def look(table: SealedTable) -> LiteralString:
     """Look at the next rows by key, and say of each whether something of it is to be moved."""
     return f"""
-SELECT t.user_key, t.{table.key} AS key, {_is_pending(table)} AS is_pending
+SELECT t.user_key, t.{table.key} AS row_key, {_is_pending(table)} AS is_pending
 FROM discreet.{table.name} t
 WHERE (t.user_key, t.{table.key}) > (%(after_user)s::uuid, %(after_key)s::{table.key_type})
 ORDER BY t.user_key, t.{table.key}
@@ -44,7 +44,7 @@ def inspect(table: SealedTable) -> LiteralString:
         f"t.{column.name} AS sealed_{n}, {_is_plain(column)} AS is_plain_{n}" for n, column in enumerate(table.columns)
     )
     return f"""
-SELECT t.user_key, t.{table.key} AS key, {columns}{_bound(table)}
+SELECT t.user_key, t.{table.key} AS row_key, {columns}{_bound(table)}
 FROM discreet.{table.name} t
 WHERE (t.user_key, t.{table.key}) > (%(after_user)s::uuid, %(after_key)s::{table.key_type})
 ORDER BY t.user_key, t.{table.key}
@@ -58,9 +58,9 @@ def read(table: SealedTable) -> LiteralString:
         f"t.{column.plain}::text AS plain_{n}, t.{column.name} AS sealed_{n}" for n, column in enumerate(table.columns)
     )
     return f"""
-SELECT t.{table.key} AS key, {columns}{_bound(table)}{_told(table)}
+SELECT t.{table.key} AS row_key, {columns}{_bound(table)}{_told(table)}
 FROM discreet.{table.name} t
-WHERE t.user_key = %(user_key)s AND t.{table.key} = ANY (%(keys)s::{table.key_type}[])
+WHERE t.user_key = %(user_key)s AND t.{table.key} = ANY (%(row_keys)s::{table.key_type}[])
 """
 
 
@@ -86,7 +86,7 @@ def write(table: SealedTable) -> LiteralString:
 UPDATE discreet.{table.name} t SET {changes}
 WHERE t.user_key = %(user_key)s AND t.{table.key} = (
     SELECT f.{table.key} FROM discreet.{table.name} f
-    WHERE f.user_key = %(user_key)s AND f.{table.key} = %(key)s
+    WHERE f.user_key = %(user_key)s AND f.{table.key} = %(row_key)s
     FOR NO KEY UPDATE SKIP LOCKED
 ) {unchanged}
 """

@@ -20,11 +20,10 @@ from discreet.storage.store.items import ITEM_COLUMNS, VISIBLE, Row, value_of
 _ITEMS: LiteralString = f"""
 SELECT {ITEM_COLUMNS}
 FROM discreet.store_item i
-JOIN discreet.store_namespace n ON n.user_key = i.user_key
 WHERE {VISIBLE}
 """
 
-_OF_ONE: LiteralString = "AND i.user_key = %(user_key)s AND n.user_key = %(user_key)s"
+_OF_ONE: LiteralString = "AND i.user_key = %(user_key)s"
 _OF_SEVERAL: LiteralString = "AND i.user_key = ANY (%(user_keys)s)"
 
 _NEWEST_FIRST: LiteralString = "ORDER BY i.updated_at DESC, i.user_key, i.item_key"

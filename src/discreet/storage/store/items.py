@@ -19,9 +19,9 @@ Row = Mapping[str, Any]
 """A row with `ITEM_COLUMNS`."""
 
 ITEM_COLUMNS: LiteralString = """
-    i.user_key, i.item_key, n.path, i.key, i.value, i.sealed_value, i.created_at, i.updated_at, i.ttl_minutes
+    i.user_key, i.item_key, i.key, i.value, i.sealed_value, i.created_at, i.updated_at, i.ttl_minutes
 """
-"""What `item_of` needs, of `discreet.store_item i` and `discreet.store_namespace n`."""
+"""What `item_of` needs, of `discreet.store_item i`. The namespace is the one that was asked for, by whose key the row was found."""
 
 VISIBLE: LiteralString = "(i.expires_at IS NULL OR i.expires_at > now())"
 """Whether item `i` is there for readers: it is not from the moment it expires, whenever it is swept."""
@@ -29,12 +29,11 @@ VISIBLE: LiteralString = "(i.expires_at IS NULL OR i.expires_at > now())"
 _READ: LiteralString = f"""
 SELECT {ITEM_COLUMNS}, w.place
 FROM unnest(%(user_keys)s::uuid[], %(item_keys)s::uuid[]) WITH ORDINALITY AS w (user_key, item_key, place)
-JOIN discreet.store_namespace n ON n.user_key = w.user_key
 JOIN discreet.store_item i ON i.user_key = w.user_key AND i.item_key = w.item_key
 WHERE {VISIBLE}
 """
 
-_READ_OF_ONE: LiteralString = f"{_READ} AND n.user_key = %(user_key)s AND i.user_key = %(user_key)s"
+_READ_OF_ONE: LiteralString = f"{_READ} AND i.user_key = %(user_key)s"
 """Those of one namespace, for which a cluster asks one node."""
 
 _PATHS: LiteralString = """
@@ -56,7 +55,7 @@ INSERT INTO discreet.store_item AS i (
     clock_timestamp() + make_interval(secs => 60 * %(ttl)s::double precision)
 )
 ON CONFLICT (user_key, item_key) DO UPDATE SET
-    value = excluded.value, sealed_value = excluded.sealed_value,
+    key = excluded.key, value = excluded.value, sealed_value = excluded.sealed_value,
     created_at = CASE WHEN i.expires_at <= excluded.updated_at THEN excluded.created_at ELSE i.created_at END,
     updated_at = excluded.updated_at, ttl_minutes = excluded.ttl_minutes, expires_at = excluded.expires_at
 """
@@ -92,11 +91,13 @@ async def read_items(cursor: AsyncCursor[dict[str, Any]], wanted: Sequence[tuple
     return [found.get(place) for place in range(1, len(wanted) + 1)]
 
 
-async def namespaces_below(cursor: AsyncCursor[dict[str, Any]], prefix: Iterable[str], keys: UserKeys) -> list[UUID]:
-    """Return the keys of the namespaces with items that are `prefix` or below it."""
+async def namespaces_below(
+    cursor: AsyncCursor[dict[str, Any]], prefix: Iterable[str], keys: UserKeys
+) -> dict[UUID, str]:
+    """Return the paths of the namespaces with items that are `prefix` or below it, by their keys."""
     low, high = span_of(prefix)
     await cursor.execute(_PATHS, {"low": low, "high": high})
-    return [keys.of_namespace(row["path"]) for row in await cursor.fetchall()]
+    return {keys.of_namespace(row["path"]): row["path"] for row in await cursor.fetchall()}
 
 
 async def texts_of(cursor: AsyncCursor[dict[str, Any]], namespaces: Sequence[UUID]) -> int:
@@ -134,9 +135,9 @@ def key_arrays(keys: Sequence[tuple[UUID, UUID]]) -> dict[str, Any]:
     return {"user_keys": [user_key for user_key, _ in keys], "item_keys": [item_key for _, item_key in keys]}
 
 
-def value_columns(value: str, user_key: UUID, item_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
+def value_columns(value: str, user_key: UUID, item_key: UUID, key: str, sealer: FieldSealer) -> dict[str, Any]:
     """Return the two columns of a value, given as JSON, of which one is None."""
-    plain, sealed = sealer.split(value, ITEM_VALUE, user_key, item_key)
+    plain, sealed = sealer.split(value, ITEM_VALUE, *ITEM_VALUE.at((user_key, item_key), {"key": key}))
     return {"value": plain, "sealed_value": sealed}
 
 
@@ -144,26 +145,25 @@ def value_of(row: Row, sealer: FieldSealer) -> dict[str, Any]:
     """Return the value of a row.
 
     Raises:
-        EncryptionError: It is sealed, and its key is not known.
+        EncryptionError: It can't be opened, see `FieldSealer.join`.
     """
-    value: dict[str, Any] = sealer.join_json(
-        row["value"], row["sealed_value"], ITEM_VALUE, row["user_key"], row["item_key"]
-    )
+    place = ITEM_VALUE.at((row["user_key"], row["item_key"]), row)
+    value: dict[str, Any] = sealer.join_json(row["value"], row["sealed_value"], ITEM_VALUE, *place)
     return value
 
 
-def item_of(row: Row, sealer: FieldSealer) -> Item:
-    """Return the item of a row."""
+def item_of(row: Row, path: str, sealer: FieldSealer) -> Item:
+    """Return the item of a row of the namespace of `path`."""
     return Item(
         value=value_of(row, sealer),
         key=row["key"],
-        namespace=labels_of(row["path"]),
+        namespace=labels_of(path),
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
 
 
-def found_item(row: Row, sealer: FieldSealer, score: float | None = None) -> SearchItem:
+def found_item(row: Row, path: str, sealer: FieldSealer, score: float | None = None) -> SearchItem:
     """Return the item of a row, as a search gives it."""
-    item = item_of(row, sealer)
+    item = item_of(row, path, sealer)
     return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)

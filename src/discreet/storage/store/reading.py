@@ -91,38 +91,39 @@ class StoreReader:
                 wanted = [(namespace_of(path_of(op.namespace)), item_key_of(op.key)) for op in gets.values()]
                 rows = await read_items(cursor, wanted)
         found = zip(gets, rows, strict=True)
-        return ((place, row, self._opened(row)) for place, row in found if row is not None)
+        return ((place, row, self._opened(row, gets[place])) for place, row in found if row is not None)
 
-    def _opened(self, row: Row) -> Item:
+    def _opened(self, row: Row, op: GetOp) -> Item:
         with reported("item", row["item_key"]):
-            return item_of(row, self.rules.sealer)
+            return item_of(row, path_of(op.namespace), self.rules.sealer)
 
     async def _search(self, op: SearchOp) -> tuple[list[Row], list[SearchItem]]:
         conditions = conditions_of(op.filter)
         sealer = self.rules.sealer
         async with self.conn.cursor(binary=True) as cursor:
-            namespaces = await namespaces_below(cursor, op.namespace_prefix, self.rules.keys)
+            paths = await namespaces_below(cursor, op.namespace_prefix, self.rules.keys)
+        namespaces = list(paths)
         if not namespaces:
             return [], []
         if op.query:
             question = self.questions[op.query]
             rows = await self._ranked(op, namespaces, question, conditions)
-            return self._found(rows, lambda row: score_of(row, question, self.rules.space))
+            return self._found(rows, paths, lambda row: score_of(row, question, self.rules.space))
         if conditions and sealer.seals:
             page_end = op.offset + op.limit
             rows = (await opened_fitting(self.conn, namespaces, conditions, sealer, limit=page_end))[op.offset :]
         else:
             rows = await self._fetch(build_page(op, namespaces, conditions))
-        return self._found(rows)
+        return self._found(rows, paths)
 
     def _found(
-        self, rows: Sequence[Row], score: Callable[[Row], float | None] = lambda _: None
+        self, rows: Sequence[Row], paths: Mapping[UUID, str], score: Callable[[Row], float | None] = lambda _: None
     ) -> tuple[list[Row], list[SearchItem]]:
         """Return the rows that can be opened, and their items. The log names the others."""
         opened, items, unreadable = [], [], []
         for row in rows:
             try:
-                items.append(found_item(row, self.rules.sealer, score(row)))
+                items.append(found_item(row, paths[row["user_key"]], self.rules.sealer, score(row)))
                 opened.append(row)
             except EncryptionError:
                 unreadable.append(row["item_key"])

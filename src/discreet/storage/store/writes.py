@@ -130,7 +130,7 @@ class StoreWriter:
 
     def _item_row(self, put: Put) -> dict[str, Any]:
         assert put.value is not None  # deletions have no row
-        columns = value_columns(put.value, put.user_key, put.item_key, self.sealer)
+        columns = value_columns(put.value, put.user_key, put.item_key, put.key, self.sealer)
         created_at, updated_at = put.written_at or (None, None)
         times = {"created_at": created_at, "updated_at": updated_at}
         return {"user_key": put.user_key, "item_key": put.item_key, "key": put.key, "ttl": put.ttl, **times, **columns}
