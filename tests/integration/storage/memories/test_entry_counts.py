@@ -286,6 +286,7 @@ async def test_an_erasure_that_we_did_not_begin_excuses_nobody_and_is_a_finding(
         await Erasures(storage).erase("bob", Scope.everything())
 
 
+@pytest.mark.dialect
 @pytest.mark.one_server("changes rows by hand")
 async def test_whose_memories_an_open_erasure_deletes_is_named_and_nobody_else(database, monkeypatch):
     monkeypatch.setenv("DISCREET_ENCRYPTION_KEYS", write_key(key := make_key()))
