@@ -45,8 +45,10 @@ KNOWN_ID: Final = lazy(rf"{FORMED_ID.pattern}|(?=.*[a-z])(?=.*[A-Z])[\w-]{{21}}|
 _SNOWFLAKE: Final = lazy("[0-9]{17,19}")
 _LAST_SNOWFLAKE: Final = 4 * 10**18
 """Of the year 2040: greater ones have the length and the beginning of cards."""
-_RANDOM: Final = lazy(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[\w+/=.:|~-]{20,256}", re.ASCII)
-"""What may be an id if its name says so: longer than the numbers that organisations give people."""
+_RANDOM: Final = lazy(
+    r"(?:(?:W/)?(?P<quote>\"))?(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[\w+/=.:|~-]{20,256}(?(quote)\")", re.ASCII
+)
+"""What may be an id if its name says so: longer than the numbers that organisations give people. HTTP has ETags in quotes."""
 
 _ENDINGS: Final = frozenset(
     [
@@ -77,6 +79,9 @@ _SECRET: Final = frozenset(
     [
         "pass",
         "auth",
+        "authorization",
+        "authentication",
+        "jwt",
         "session",
         "sid",
         "cookie",
@@ -93,11 +98,19 @@ _SECRET: Final = frozenset(
         "private",
     ]
 )
-"""Words of names of secrets, beside those that the redactor knows in any text."""
+"""Words of names of secrets, in the singular, beside those that the redactor knows in any text."""
+_GLUED: Final = lazy(
+    ".+(?:token|secret|cookie|password)s?|.*sess(?:ion)?id|(?:access|secret|private|session|signing|encryption)keys?|authcodes?"
+)
+"""Words of those written as one."""
+_THINGS: Final = frozenset(["reason", "region", "state", "city", "location", "department", "category", "type", "event"])
+"""What has codes that are no secrets, beside what the redactor knows."""
 _PERSONS: Final = frozenset(["national", "citizen", "personal", "card", "phone", "bank", "insurance", "ssn"])
 """Likewise of numbers that are somebody's."""
 _WORD: Final = lazy(r"[A-Z]?[^\W\dA-Z_]+[0-9]*|[A-Z]+(?![^\W\dA-Z_])[0-9]*|[0-9]+")
 _PASSWORDS_AND_KEYS: Final = Kinds("secret", "password", "key")
+_SECRET_CODES: Final = Kinds("code", "once", "pin", "card")
+_CODES_OF_THINGS: Final = Kinds("code", "other")
 _NUMBERS_OF_PERSONS: Final = Kinds("identity", "person", "member", "bank", "medical")
 _REACH: Final = 100
 """Characters around an id in which a word says that it is a secret."""
@@ -130,9 +143,19 @@ def is_named_id(text: str, name: str | None) -> bool:
     return _RANDOM.fullmatch(text) is not None
 
 
-def is_key_name(name: str | None) -> bool:
-    """Return whether a name says that a password or a key stands under it, whatever that looks like."""
-    return name is not None and _says(name).key
+def is_secret(text: str, name: str | None) -> bool:
+    """Return whether a value of the form of an id is a secret as a whole, since its `name` says so.
+
+    What has nothing but the length of an id may be a word, such as the name of a fault under `code`, unless it has a digit.
+    """
+    if not name or len(name) > _LONGEST_NAME or not _says(name).secret or not KNOWN_ID.fullmatch(text):
+        return False
+    return any(map(str.isdigit, text)) or FORMED_ID.fullmatch(text) is not None
+
+
+def is_name_of_id(name: str | None) -> bool:
+    """Return whether a name says that an id stands under it, if it may be the id of a session or a key."""
+    return name is not None and _says(name).id
 
 
 def told_by_name(name: str, *, found: bool) -> bool:
@@ -151,8 +174,6 @@ class _Said(NamedTuple):
     """What a name says of its value."""
 
     id: bool
-    key: bool
-    """A password or a key itself, not the id of one."""
     secret: bool
     person: bool
     """Whether a number of somebody's stands under it."""
@@ -161,16 +182,30 @@ class _Said(NamedTuple):
 @lru_cache(maxsize=4096)
 def _says(name: str) -> _Said:
     if len(name) > _LONGEST_NAME:
-        return _Said(id=False, key=False, secret=True, person=True)
-    words = [word.lower() for word in _WORD.findall(name)]
+        return _Said(id=False, secret=True, person=True)
+    words = [_singular(word.lower()) for word in _WORD.findall(name)]
     spaced = View(" ".join(words))
-    is_id_name, is_key = bool(words) and words[-1] in _ENDINGS, bool(_PASSWORDS_AND_KEYS.found(spaced))
     return _Said(
-        id=is_id_name,
-        key=is_key and not is_id_name,
-        secret=is_key or not _SECRET.isdisjoint(words),
+        id=bool(words) and words[-1] in _ENDINGS,
+        secret=bool(_PASSWORDS_AND_KEYS.found(spaced)) or _has_word_of_secret(words, spaced),
         person=not _PERSONS.isdisjoint(words) or bool(_NUMBERS_OF_PERSONS.found(spaced)),
     )
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s") if word.removesuffix("s") in _SECRET else word
+
+
+def _has_word_of_secret(words: list[str], spaced: View) -> bool:
+    """Return whether one of `words` says that a secret stands there: of codes all but those of things, as in `product_code`."""
+    found = _SECRET.intersection(words)
+    if words[-2:] == ["user", "id"]:  # whoever authenticated them, it is the id of a user
+        return False
+    if any(map(_GLUED.fullmatch, words)):
+        return True
+    if found != {"code"} or _SECRET_CODES.found(spaced):
+        return bool(found)
+    return not _CODES_OF_THINGS.found(spaced) and _THINGS.isdisjoint(words)
 
 
 def _is_vendors(text: str) -> bool:

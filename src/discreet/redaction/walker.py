@@ -18,7 +18,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from discreet.ports import TextRedactor
 from discreet.redaction.blocks import without_shared
-from discreet.redaction.id_forms import NEUTRAL, is_id, is_named_id, told_by_name
+from discreet.redaction.id_forms import NEUTRAL, is_id, is_named_id, is_secret, told_by_name
 from discreet.redaction.message_codec import Visit, rebuilt
 from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, issue
 
@@ -101,15 +101,17 @@ class _Walk:
             return issue(BYTES)
         if PAYLOAD.match(text):
             return issue(BYTES).join(self._redactor.redact(said) if said else "" for said in PAYLOAD.split(text))
+        if is_secret(text, name):
+            return issue(SECRET)
         if is_id(text, name):
             return text
         if is_named_id(text, name):
             return self._behind(NEUTRAL, text)
         alone = self._redactor.redact(text)
-        if not name or not 0 < len(text) <= MAX_NAMED_CHARS or not told_by_name(name, found=alone != text):
-            return alone
-        named = self._behind(f"{name}: ", text)
-        return alone if named == text else named
+        if name and 0 < len(text) <= MAX_NAMED_CHARS and told_by_name(name, found=alone != text):
+            named = self._behind(f"{name}: ", text)
+            alone = alone if named == text else named
+        return alone
 
     def _behind(self, said: str, text: str) -> str:
         """Return a text redacted as it stands behind another, which tells what it is."""

@@ -11,8 +11,8 @@ from discreet.redaction.blocks import joined_safely
 from discreet.redaction.clean_texts import digest_of
 from discreet.redaction.engine import Redactor
 from discreet.redaction.findings import Finding, merge
-from discreet.redaction.id_forms import NEUTRAL, is_id, is_key_name, is_named_id, told_by_name
-from discreet.redaction.placeholders import BYTES, written
+from discreet.redaction.id_forms import NEUTRAL, is_id, is_name_of_id, is_named_id, is_secret, told_by_name
+from discreet.redaction.placeholders import BYTES, SECRET, written
 from discreet.redaction.threads import ThreadRedactor
 from discreet.redaction.walker import DATA_URL, MAX_NAMED_CHARS, MEDIA_NAMES, PAYLOAD
 from discreet.scanning.recent import Recent
@@ -115,6 +115,8 @@ class Texts:
     def _findings(self, text: str, name: str | None) -> list[Finding]:
         if len(text) > WINDOW:
             return self._in_windows(text)
+        if is_secret(text, name):
+            return [Finding(SECRET, 0, len(text))]
         if is_named_id(text, name):
             return self._behind(NEUTRAL, text)
         findings = self._redactor.findings(text)
@@ -144,8 +146,8 @@ def _tells(text: str, name: str) -> bool:
 
 
 def _is_engines(text: str, name: str | None) -> bool:
-    """Return whether an engine has made a text. A UUID may be somebody's key, too."""
-    return bool(_ENGINE_MADE.fullmatch(text)) and not (is_key_name(name) and ENGINE_ID.fullmatch(text))
+    """Return whether an engine has made a text. A UUID under the name of a secret is one, unless it is called the id of that."""
+    return bool(_ENGINE_MADE.fullmatch(text)) and (is_name_of_id(name) or not is_secret(text, name))
 
 
 def is_persons(number: str, name: str | None, types: Collection[str]) -> bool:

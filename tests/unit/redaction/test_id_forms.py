@@ -93,6 +93,38 @@ SECRET_NAMES = [
     "sessionId",
     "token_id",
     "mật khẩu",
+    "code",
+    "recovery_code",
+    "backup_codes",
+    "verificationCode",
+    "customer_access_code",
+    "authorization",
+    "Authorization",
+    "auth",
+    "bearer",
+    "cookies",
+    "jwt",
+    "nonce",
+    "signature",
+    "tokens",
+    "sessionid",
+    "PHPSESSID",
+    "JSESSIONID",
+    "csrftoken",
+    "accesskey",
+    "clientsecret",
+]
+ENGINES_NAMES = ["session_id", "sessionId", "token_id"]
+THINGS = [
+    "country_code",
+    "status_code",
+    "errorCode",
+    "product_code",
+    "zip_code",
+    "postal_codes",
+    "currency_code",
+    "language_code",
+    "reason_code",
 ]
 TEXTS = Texts(Redactor(placeholder_key=bytes(32)))
 
@@ -126,15 +158,41 @@ def test_what_has_the_form_of_an_id_and_is_called_a_secret_is_one(said):
 
 @pytest.mark.parametrize("name", SECRET_NAMES)
 @given(
-    made=st.one_of(FORMS["ULID"], FORMS["SHA-256"], FORMS["nanoid"], FORMS["UUID"]).filter(
-        lambda made: len(set(made)) >= 8  # fewer are hardly drawn by a program, and read as words
+    made=st.one_of(
+        *(FORMS[form] for form in ("ULID", "SHA-1", "SHA-256", "UUID", "ObjectId", "tool call")),
+        FORMS["nanoid"].filter(lambda made: any(map(str.isdigit, made))),
     )
 )
 @example(made="0" * 17 + "PW" + "00000AA")  # a word for a password within it, and digits behind that
 def test_what_stands_under_the_name_of_a_secret_is_one(name, made):
     assert redact_object({name: made}, Redactor()) == {name: "<SECRET>"}
-    if not name.lower().endswith("id") or len(made) != 36:
-        assert "SECRET" in TEXTS.find(made, name).types
+    assert redact_object({name: [made]}, Redactor()) == {name: ["<SECRET>"]}
+    if name not in ENGINES_NAMES or len(made) != 36:
+        assert TEXTS.find(made, name).types == ("SECRET",)
+        assert TEXTS.redact(made, name) == "<SECRET>"
+
+
+@pytest.mark.parametrize("name", THINGS)
+@given(
+    made=st.one_of(
+        FORMS["ULID"], FORMS["SHA-1"], FORMS["UUID"], st.sampled_from(["VN", "404", "E-1042", "EUR", "vi-VN"])
+    )
+)
+def test_codes_of_things_stay(name, made):
+    assert redact_object({name: made}, Redactor()) == {name: made}
+    assert TEXTS.find(made, name) == NOTHING
+
+
+@pytest.mark.parametrize("code", ["InvalidParameterValue", "card_declined", "authentication_required", "E11000"])
+def test_what_a_program_calls_a_fault_by_stays_under_code(code):
+    assert redact_object({"code": code}, Redactor()) == {"code": code}
+    assert TEXTS.find(code, "code") == NOTHING
+
+
+@given(made=st.one_of(FORMS["ULID"], FORMS["UUID"], FORMS["ObjectId"]))
+def test_the_id_of_a_user_stays_whatever_authenticated_them(made):
+    assert redact_object({"langgraph_auth_user_id": made}, Redactor()) == {"langgraph_auth_user_id": made}
+    assert TEXTS.find(made, "langgraph_auth_user_id") == NOTHING
 
 
 @pytest.mark.parametrize("name", ["session_id", "key_id"])
@@ -152,6 +210,15 @@ def test_what_looks_random_under_the_name_of_an_id_is_one(name, made):
     assert TEXTS.find(made, name) == NOTHING
 
 
+@pytest.mark.parametrize("name", [*ID_NAMES, "hash", "file_hash", "ETag"])
+@pytest.mark.parametrize("form", ['"{}"', 'W/"{}"', '"{}-12"'])
+@given(made=st.one_of(FORMS["MD5"], FORMS["SHA-1"]))
+def test_an_etag_as_a_header_has_it_is_an_id_by_its_name(name, form, made):
+    etag = form.format(made)
+    assert redact_object({name: etag}, Redactor()) == {name: etag}
+    assert TEXTS.find(etag, name) == NOTHING
+
+
 @pytest.mark.parametrize("name", ID_NAMES)
 @pytest.mark.parametrize(
     ("value", "found"),
@@ -163,6 +230,7 @@ def test_what_looks_random_under_the_name_of_an_id_is_one(name, made):
         ("be68539007547034", "IBAN"),
         ("AK" + "IA" + "Q3EGRR7XKPLM2VBN", "SECRET"),
         ("sk_" + "live_" + "4eC39HqLyjWDarjtT1zdp7dc", "SECRET"),
+        ('"' + "gh" + "p_" + "16C7e42F292c6912E7710c838347Ae178B4a" + '"', "SECRET"),
         ("gh" + "p_" + "16C7e42F292c6912E7710c838347Ae178B4a", "SECRET"),
         ("pi_3MtwBwLk" + "dIwHu7ix28a3tqPa_secret_" + "YrKJUKribcBjcG8HVhfZluoGH", "SECRET"),
     ],
