@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -23,10 +24,12 @@ from discreet.scanning.values import (
     Sealed,
     Stream,
     bytes_of_array,
-    bytes_of_list,
     decode,
     decode_typed,
     is_array,
+    is_ascii,
+    numbers_of_array,
+    spelled,
     texts_of_array,
 )
 from discreet.scanning.values.decoding import MAX_VALUE_BYTES
@@ -220,7 +223,10 @@ class _Look:
         elif is_array(value):
             for item in texts_of_array(value):
                 self._text(item, name, path)
-            self._nested(bytes_of_array(value), name, path)
+            numbers = numbers_of_array(value)
+            if not self._numbers(numbers, name, path):
+                look = self._search if is_ascii(numbers) else partial(self._nested, name=name)
+                look(bytes_of_array(value), path=path)
         elif isinstance(value, (bytes, Opaque)):
             self._nested(bytes(value if isinstance(value, bytes) else value.data), name, path)
         elif isinstance(value, Sealed):
@@ -243,8 +249,7 @@ class _Look:
         elif (pair := typed_pair(value)) is not None:
             self.value(pair[1], pair[0], name, path)
         else:
-            if (data := bytes_of_list(value)) is not None:
-                self._nested(data, name, path)
+            self._numbers(value, name, path)
             for item in value:
                 yield item, name, (path, ITEMS)
 
@@ -263,6 +268,17 @@ class _Look:
             self.seen.found(found.types, self.shown(path))
         if found.media:
             self.seen.kinds[MEDIA] += found.media
+
+    def _numbers(self, value: Sequence[Any], name: str | None, path: Path | None) -> bool:
+        """Look at what a list of numbers spells, and return whether it spells something."""
+        found = spelled(value)
+        if found is None:
+            return False
+        if found.is_number:
+            self.number(str(found.content), name, path)
+        else:
+            self.value(found.content, None, name, path)
+        return True
 
     def _nested(self, data: bytes, name: str | None, path: Path | None) -> None:
         """Look through bytes within a value."""

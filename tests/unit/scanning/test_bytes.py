@@ -105,6 +105,7 @@ SHAPES = {
     "JPEG": lambda said: b"\xff\xd8\xff\xfe" + struct.pack(">H", len(said.encode()) + 2) + said.encode() + b"\xff\xd9",
     "WAV": recording,
 }
+ICON = struct.pack("<3H4B2H2I", 0, 1, 1, 16, 16, 0, 0, 1, 32, 40, 22) + bytes(40)
 MEDIA_SHAPES = {shape for shape in SHAPES if shape.startswith(("PNG", "GIF", "JPEG", "WAV"))}
 LISTS = {
     "numbers": lambda said: list(said.encode()),
@@ -175,6 +176,91 @@ def test_what_is_said_in_numbers_is_found_and_goes(inspector, rewriter, shape):
         assert (made["kept"].dtype, made["kept"].shape) == (value["kept"].dtype, value["kept"].shape)
 
 
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("my card number is 4111 1111 1111 1111 thanks", "CARD"),
+        ("4111 1111 1111 1111", "CARD"),
+        ("4111111111111111", "CARD"),
+        ("MY CARD IS 4111 1111 1111 1111", "CARD"),
+        ("call me on +84 912 345 678 today", "PHONE"),
+        ("+84 912 345 678", "PHONE"),
+        (MAIL, "EMAIL"),
+        (json.dumps([{"n": [1, 2, 3], "to": MAIL}]), "EMAIL"),
+        *((said, "EMAIL") for said in SAID.values()),
+    ],
+)
+@pytest.mark.parametrize("numbers", [lambda said: list(said.encode()), lambda said: list(map(ord, said))])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda numbers: numbers,
+        lambda numbers: [numbers],
+        lambda numbers: [*numbers, None],
+        lambda numbers: {"type": "Buffer", "data": numbers},
+        tuple,
+        np.array,
+        lambda numbers: np.array(numbers, ">u4"),
+        lambda numbers: pickle.dumps({"n": numbers}),
+    ],
+)
+def test_what_numbers_spell_one_by_one_is_found_and_goes(inspector, rewriter, said, found, numbers, shape):
+    kind, data = SERIALIZER.dumps_typed({"kept": shape(numbers(said))})
+    assert inspector.look(data, kind=kind).types == {found: 1}
+    made = rewriter.rewrite(kind, data, Place())
+    assert inspector.look(made, kind=kind).types == {}
+    assert rewriter.rewrite(kind, made, Place()) == made
+    left = SERIALIZER.loads_typed((kind, made))["kept"]
+    assert type(left) is not bytes or all(type(each) is int for each in pickle.loads(left)["n"])
+
+
+def test_numbers_spell_the_placeholder_as_they_spelled_the_value(rewriter):
+    value = {"points": list(map(ord, SAID["zh"])), "bytes": list(SAID["zh"].encode()), "data": [*MAIL.encode(), None]}
+    kind, data = SERIALIZER.dumps_typed(value)
+    made = SERIALIZER.loads_typed((kind, rewriter.rewrite(kind, data, Place())))
+    assert "".join(map(chr, made["points"])) == bytes(made["bytes"]).decode() == "请今天写信到 <EMAIL>"
+    assert bytes(made["data"]) == b"<EMAIL>"
+
+
+NUMBERS = {
+    "ages": st.lists(st.integers(18, 90), min_size=6, max_size=200),
+    "scores": st.lists(st.integers(40, 100), min_size=6, max_size=200),
+    "shares": st.lists(st.integers(0, 100), min_size=6, max_size=200),
+    "counts": st.lists(st.integers(0, 1000), min_size=6, max_size=200),
+    "tokens": st.lists(st.integers(0, 50_000), min_size=6, max_size=200),
+    "pixels": st.lists(st.integers(0, 255), min_size=6, max_size=200),
+    "one value": st.builds(lambda number, size: [number] * size, st.integers(0, 255), st.integers(6, 600)),
+    "steps": st.builds(lambda start, size: list(range(start, start + size)), st.integers(0, 300), st.integers(6, 200)),
+    "few": st.lists(st.integers(0, 3), min_size=20, max_size=100),
+    "an embedding": st.lists(st.integers(-128, 127), min_size=100, max_size=400),
+    "an embedding of floats": st.lists(st.floats(-1, 1), min_size=100, max_size=400),
+}
+
+
+@pytest.mark.parametrize("numbers", NUMBERS)
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_numbers_that_count_something_stay_as_they_are(numbers, data, seed):
+    drawn = data.draw(NUMBERS[numbers])
+    np.random.default_rng(seed).shuffle(drawn)
+    kept = {
+        "list": drawn,
+        "array": np.array(drawn),
+        "bytes": np.array(drawn).astype("uint8"),
+        "n": [drawn, [*drawn, None]],
+    }
+    kind, stored = SERIALIZER.dumps_typed(kept)
+    assert Inspector(TEXTS).look(stored, kind=kind).types == {}
+    assert Rewriter(TEXTS).rewrite(kind, stored, Place()) == stored
+    pickled = pickle.dumps(drawn)
+    assert Rewriter(TEXTS).rewrite("pickle", pickled, Place()) == pickled
+
+
+@pytest.mark.parametrize("begins", [[0, 0, 1, 0], [0, 1, 0, 0, 0]])
+def test_a_mask_in_bytes_is_no_picture(rewriter, begins):
+    kind, data = SERIALIZER.dumps_typed(np.array(begins + [0, 1, 2] * 40, "uint8"))
+    assert rewriter.rewrite(kind, data, Place()) == data
+
+
 @pytest.mark.parametrize("language", HARMLESS)
 @pytest.mark.parametrize("shape", sorted((SHAPES | LISTS).keys() - MEDIA_SHAPES))
 def test_where_nothing_is_said_all_stays_byte_for_byte(inspector, rewriter, shape, language):
@@ -205,7 +291,7 @@ def test_a_short_address_amid_other_bytes_is_found(inspector):
 
 
 @pytest.mark.parametrize(
-    "data", [png(), zipped("a letter"), b"%PDF-1.7\n\xe2\xe3\xcf\xd3\n1 0 obj", b"Rar!\x1a\x07\0" + bytes(40)]
+    "data", [png(), zipped("a letter"), b"%PDF-1.7\n\xe2\xe3\xcf\xd3\n1 0 obj", b"Rar!\x1a\x07\0" + bytes(40), ICON]
 )
 def test_of_media_nothing_stays(inspector, rewriter, data):
     assert inspector.look(data, kind="bytes").kinds[MEDIA] == 1

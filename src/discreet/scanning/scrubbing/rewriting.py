@@ -27,13 +27,16 @@ from discreet.scanning.values import (
     Pickled,
     Room,
     Stream,
+    array_of,
     array_with,
-    bytes_of_list,
     decode,
     decode_typed,
     encode,
     fitted,
     is_array,
+    is_ascii,
+    numbers_of_array,
+    spelled,
 )
 from discreet.scanning.values.media import is_media
 from discreet.scanning.values.pickles import Literal, LiteralBytes, LiteralNumber, rewrite_pickle
@@ -238,17 +241,25 @@ class Rewriter:
         if isinstance(value, str):
             return self.texts.redact(value, name, thread=place.thread)
         if is_array(value):
-            return array_with(
-                value,
-                lambda text: self.texts.redact(text, name),
-                lambda data: fitted(self._bytes(data, name, place), len(data)),
-            )
+            return self._array(value, name, place)
         if isinstance(value, (bytes, Opaque)):
             return self._nested(value, name, place)
         text = None if value is None or isinstance(value, bool) else number_text(value)
         if text is None or not is_persons(text, name, self.texts.find(text, name).types):
             return value
         return type(value)(0)  # still a number, as whoever reads it expects
+
+    def _array(self, value: Opaque, name: str | None, place: Place) -> Opaque:
+        """Return an array rewritten: as large as it is."""
+        numbers = numbers_of_array(value)
+        made = self._numbers(numbers, name, place)
+        if made is not numbers:
+            return array_of(value, made)
+
+        def blank(data: bytes) -> bytes:
+            return fitted(self._read(data) if is_ascii(numbers) else self._bytes(data, name, place), len(data))
+
+        return array_with(value, lambda text: self.texts.redact(text, name), blank)
 
     @staticmethod
     def _is_message(value: Any) -> bool:
@@ -265,9 +276,32 @@ class Rewriter:
         pair = typed_pair(value)
         if pair is not None:
             return [value[0], self._bytes(pair[1], name, place, kind=pair[0])]
-        if (data := bytes_of_list(value)) is not None:
-            return list(self._bytes(data, name, place))
+        if (made := self._numbers(value, name, place)) is not value:
+            return made
         return [self._visit(item, name, place, depth + 1) for item in value]
+
+    def _numbers(self, value: list[Any], name: str | None, place: Place) -> list[Any]:
+        """Return numbers that spell another text; the same list if nothing in it is to change."""
+        found = spelled(value)
+        if found is None:
+            return value
+        content = found.content
+        if isinstance(content, bytes):
+            made: bytes | str = self._bytes(content, name, place)
+        elif found.is_number and self.number(content, name or "") == content:
+            return value
+        else:
+            made = self._within(content, name, place)
+        return value if made == content else found.numbers(made)
+
+    def _within(self, text: str, name: str | None, place: Place) -> str:
+        """Return a text within a value rewritten, of the kind that it shows itself."""
+        try:
+            made = self.rewrite(None, text, replace(place, channel=name, of_saver=False, within=place.within + 1))
+        except (ScanError, RecursionError):
+            made = written(BYTES)
+        assert isinstance(made, str), "of a text"
+        return made
 
     def _text_of(self, place: Place) -> TextOf:
         return lambda blocks: self.texts.redact_blocks(blocks, thread=place.thread)
@@ -355,7 +389,11 @@ class Rewriter:
 
     def _opaque(self, data: bytes) -> bytes:
         """Return bytes that nobody can take apart, unless there is something in them that must not stay."""
-        return written(BYTES).encode() if is_media(data) or self._holds(data) else data
+        return written(BYTES).encode() if is_media(data) else self._read(data)
+
+    def _read(self, data: bytes) -> bytes:
+        """Return bytes, unless something can be read in them that must not stay."""
+        return written(BYTES).encode() if self._holds(data) else data
 
     def _holds(self, data: bytes) -> bool:
         """Return whether something in bytes can be read that must not stay."""
@@ -368,8 +406,8 @@ class Rewriter:
         numbers: set[int] = set()
         for value, name, has_size in _literals(pickled.value, place.channel):
             if isinstance(value, list):
-                data = bytes(value)
-                numbers |= {each.at for each in value} if self._bytes(data, name, place) != data else set()
+                if self._numbers(value, name, place) is not value:
+                    numbers |= {each.at for each in value if each is not None}
             elif isinstance(value, LiteralBytes):
                 made = self._nested(bytes(value), name, place)
                 if made != value:
@@ -410,7 +448,7 @@ def _literals(value: Any, name: str | None) -> Iterator[tuple[Any, str | None, b
         elif isinstance(value, (dict, list, Foreign)) and id(value) not in done:
             done.add(id(value))
             if isinstance(value, list):
-                if bytes_of_list(value) is not None and all(isinstance(each, LiteralNumber) for each in value):
+                if spelled(value) is not None:
                     yield value, name, has_size
                 stack += [(item, name, has_size) for item in value]
             elif isinstance(value, dict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,8 +11,6 @@ from discreet.errors import ScanError
 from discreet.scanning.values.foreign import Opaque
 from discreet.scanning.values.msgpack import NUMPY, pack, unpack
 
-_LEAST_ITEMS: Final = 6
-"""No shorter value is in bytes: an address such as a@b.de."""
 _PARTS: Final = 4
 """Of the payload: type, shape, order, bytes."""
 
@@ -26,6 +24,22 @@ def texts_of_array(value: Opaque) -> list[str]:
     """Return the texts of an array; none of one of numbers, or of one that can't be read."""
     _, items = _array(value)
     return [] if items is None else [_text(item) for item in items]
+
+
+def numbers_of_array(value: Opaque) -> list[int]:
+    """Return the items of an array of whole numbers; none of any other."""
+    parts, _ = _array(value)
+    dtype = None if parts is None else np.dtype(parts[0])
+    return [] if parts is None or dtype is None or dtype.kind not in "iu" else np.frombuffer(parts[3], dtype).tolist()
+
+
+def array_of(value: Opaque, numbers: Sequence[int]) -> Opaque:
+    """Return an array of whole numbers with others: as many, with zeros at its end."""
+    parts, _ = _array(value)
+    assert parts is not None, "of numbers"
+    dtype = np.dtype(parts[0])
+    size = len(parts[3]) // dtype.itemsize
+    return Opaque(pack([*parts[:3], np.array([*numbers, *[0] * size][:size]).astype(dtype).tobytes()]), NUMPY)
 
 
 def bytes_of_array(value: Opaque) -> bytes:
@@ -50,14 +64,6 @@ def array_with(value: Opaque, redact: Callable[[str], str], blank: Callable[[byt
     if (made == items).all():
         return value
     return Opaque(pack([*parts[:3], made.tobytes()]), NUMPY)
-
-
-def bytes_of_list(value: Any) -> bytes | None:
-    """Return the bytes that a list of small numbers is, if these are letters rather than numbers; else None."""
-    if len(value) < _LEAST_ITEMS or not all(isinstance(item, int) and 0 <= item < 256 for item in value):
-        return None
-    data = bytes(value)
-    return data if sum(map(str.isalpha, data.decode("latin-1"))) * 2 >= len(data) else None
 
 
 def fitted(data: bytes, size: int) -> bytes:

@@ -16,10 +16,14 @@ _PIXELS: Final = frozenset({b"IDAT", b"fdAT"})
 _CHUNK: Final = 12
 """Bytes of a chunk beside its content: length, type, check."""
 
+_BEGINNING: Final = 64
+_LEAST_GREATEST: Final = 32
+"""Of the first bytes of media: an icon and a font begin with zeros and ones, as masks and small counts in bytes do."""
+
 
 def is_media(data: bytes) -> bool:
     """Return whether bytes begin as a picture, a recording, a document or an archive does."""
-    return filetype.guess(data[:8192]) is not None
+    return max(data[:_BEGINNING], default=0) >= _LEAST_GREATEST and filetype.guess(data[:8192]) is not None
 
 
 def said_in(data: bytes, room: Room) -> Iterator[bytes]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from discreet.scanning.values.spelled import is_written
+
 _RUN: Final = re.compile(
     rb"(?:[\x20-\x7e]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}){6,}+"
 )
@@ -41,7 +43,7 @@ def runs(data: bytes) -> Iterator[Run]:
     """Yield the texts in bytes, in UTF-8 and in UTF-16 of both orders."""
     for match in _RUN.finditer(data):
         text = match[0].decode("utf-8", "replace")
-        if (len(text) >= _LONG or _SHORT.search(text)) and _is_said(text):
+        if _is_said(text) and (_SHORT.search(text) or (len(text) >= _LONG and is_written(text))):
             yield Run(*match.span(), text)
     for pattern, codec in ((_LITTLE, "utf-16-le"), (_BIG, "utf-16-be")):
         for match in pattern.finditer(data):

@@ -65,6 +65,14 @@ class Room:
         self.left = MAX_OPENED_BYTES
 
 
+def is_stream(data: bytes) -> bool:
+    """Return whether bytes are compressed."""
+    try:
+        return opened(data, Room()) is not None
+    except TooLargeError:
+        return True
+
+
 def opened(data: bytes, room: Room) -> Stream | None:
     """Return what all of `data` is when it is opened; None if it is no whole stream.
 
