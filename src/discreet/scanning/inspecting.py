@@ -288,6 +288,7 @@ class _Look:
     def _stream(self, stream: Stream, name: str | None, path: Path | None) -> None:
         self._search(stream.head, path)
         self._nested(stream.inner, name, path)
+        self._nested(stream.tail, name, path)
 
     def _search(self, data: bytes, path: Path | None) -> None:
         """Search the texts in bytes that are none."""

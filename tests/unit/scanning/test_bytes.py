@@ -82,6 +82,10 @@ SHAPES = {
     "UTF-16": lambda said: said.encode("utf-16"),
     "UTF-16, little-endian": lambda said: said.encode("utf-16-le"),
     "UTF-16, big-endian": lambda said: said.encode("utf-16-be"),
+    "UTF-32": lambda said: said.encode("utf-32"),
+    "UTF-32, little-endian": lambda said: said.encode("utf-32-le"),
+    "UTF-32, big-endian": lambda said: said.encode("utf-32-be"),
+    "UTF-32 amid other bytes": lambda said: b"\x93\xff\x01" + said.encode("utf-32-be") + b"\xfe\xff\xff",
     "UTF-16 amid other bytes": lambda said: b"\x93\xff\x01" + said.encode("utf-16-le") + b"\xfe\xff\xff",
     "UTF-8 amid other bytes": lambda said: b"\x93\xff\x01" + said.encode() + b"\xfe\xff\xff",
     "msgpack": lambda said: SERIALIZER.dumps_typed({"said": said})[1],
@@ -95,6 +99,10 @@ SHAPES = {
     "gzip twice, one after the other": lambda said: gzip.compress(b"first") + gzip.compress(said.encode()),
     "bzip2": lambda said: bz2.compress(said.encode()),
     "xz": lambda said: lzma.compress(said.encode()),
+    "zlib, and more behind it": lambda said: zlib.compress(b"first") + b"\0\0" + said.encode(),
+    "gzip, and zeros behind it": lambda said: gzip.compress(said.encode()) + bytes(20),
+    "zlib before other bytes": lambda said: zlib.compress(said.encode()) + b"\0\0tail",
+    "bzip2, and a pickle behind it": lambda said: bz2.compress(b"first") + pickle.dumps([said]),
     "gzip of UTF-16": lambda said: gzip.compress(said.encode("utf-16")),
     "gzip of zlib of a pickle": lambda said: gzip.compress(zlib.compress(pickle.dumps([said]))),
     "PNG": lambda said: png(chunk(b"tEXt", b"Comment\0" + said.encode())),
@@ -113,6 +121,8 @@ LISTS = {
     "a NumPy array of bytes": lambda said: np.frombuffer(said.encode(), "uint8"),
     "a NumPy array of signed bytes": lambda said: np.frombuffer(said.encode(), "int8"),
     "a NumPy array of UTF-16": lambda said: np.frombuffer(said.encode("utf-16-le"), "uint16"),
+    "a NumPy array of texts in a pickle": lambda said: pickle.dumps({"a": np.array([said, "short", "x"])}),
+    "letters in a pickle": lambda said: pickle.dumps(array.array("u", said)),
     "a NumPy array in a pickle": lambda said: pickle.dumps({"a": np.frombuffer(said.encode(), "uint8")}),
     "a bytearray": lambda said: bytearray(said.encode()),
     "a set of bytes": lambda said: {said.encode("utf-16"), b"x"},
@@ -132,13 +142,19 @@ def rewriter():
 def is_there(data):
     """Return whether the address is in bytes, or in what is compressed or pickled there."""
     seen = [data]
-    for open_ in (gzip.decompress, zlib.decompress, bz2.decompress, lzma.decompress):
+    for open_ in (
+        gzip.decompress,
+        zlib.decompress,
+        lambda data: zlib.decompressobj().decompress(data),
+        bz2.decompress,
+        lzma.decompress,
+    ):
         for each in list(seen):
             try:
                 seen.append(open_(each))
             except (OSError, EOFError, zlib.error, lzma.LZMAError):
                 continue
-    return any(Words(mail=MAIL).within(each) for each in seen)
+    return any(Words(mail=MAIL).within(each) or MAIL.encode("utf-32-be")[3:-3] in each for each in seen)
 
 
 def scrubbed(inspector, rewriter, kind, data):
@@ -253,6 +269,21 @@ def test_numbers_that_count_something_stay_as_they_are(numbers, data, seed):
     assert Rewriter(TEXTS).rewrite(kind, stored, Place()) == stored
     pickled = pickle.dumps(drawn)
     assert Rewriter(TEXTS).rewrite("pickle", pickled, Place()) == pickled
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_texts_of_an_array_in_a_pickle_stay_those_of_an_array(rewriter, protocol):
+    data = pickle.dumps(np.array([SAID["vi"], "short", f"{MAIL} and more"]), protocol=protocol)
+    made = pickle.loads(rewriter.rewrite("bytes", data, Place())).tolist()
+    texts = [" ".join(text.split()) for text in made]
+    assert texts == ["Hãy viết thư cho <EMAIL> hôm nay", "short", "<EMAIL> and more"]
+
+
+def test_what_stands_behind_a_stream_stays_if_it_may(rewriter):
+    made = rewriter.rewrite("bytes", zlib.compress(MAIL.encode()) + b"\0\0tail", Place())
+    opened = zlib.decompressobj()
+    assert opened.decompress(made) == b"<EMAIL>"
+    assert opened.unused_data == b"\0\0tail"
 
 
 @pytest.mark.parametrize("begins", [[0, 0, 1, 0], [0, 1, 0, 0, 0]])

@@ -385,7 +385,9 @@ class Rewriter:
     def _stream(self, stream: Stream, data: bytes | str, place: Place) -> bytes | str:
         """Return what is compressed, with other content if that is rewritten."""
         inner = self._bytes(stream.inner, place.channel, place)
-        return data if inner == stream.inner and not self._holds(stream.head) else stream.packed(inner)
+        tail = self._bytes(stream.tail, place.channel, place)
+        is_same = inner == stream.inner and tail == stream.tail and not self._holds(stream.head)
+        return data if is_same else stream.packed(inner) + tail
 
     def _opaque(self, data: bytes) -> bytes:
         """Return bytes that nobody can take apart, unless there is something in them that must not stay."""
@@ -399,6 +401,19 @@ class Rewriter:
         """Return whether something in bytes can be read that must not stay."""
         return any(self.texts.find(run.text) != ((), 0) for run in runs(data))
 
+    def _fitted(self, made: bytes, data: bytes) -> bytes:
+        """Return what stands for `data`, as many bytes: what was made, or if that is nothing, `data` with each value overwritten."""
+        if made != written(BYTES).encode():
+            return fitted(made, len(data))
+        filled = bytearray(data)
+        for run in runs(data):
+            text = run.text
+            for finding in self.texts.findings(text):
+                size = finding.end - finding.start
+                text = text[: finding.start] + written(finding.type)[:size].ljust(size) + text[finding.end :]
+            filled[run.start : run.end] = fitted(text.encode(run.codec), run.end - run.start)
+        return fitted(made, len(data)) if self._holds(filled) else bytes(filled)
+
     def _pickle(self, pickled: Pickled, place: Place) -> bytes:
         """Return a pickle with placeholders in its texts. What it is made of stays: its classes may need all of it."""
         texts: dict[int, str] = {}
@@ -411,7 +426,7 @@ class Rewriter:
             elif isinstance(value, LiteralBytes):
                 made = self._nested(bytes(value), name, place)
                 if made != value:
-                    made = fitted(made, len(value)) if has_size else made
+                    made = self._fitted(made, value) if has_size else made
                     into: dict[int, Any] = texts if value.in_text else contents
                     into[value.at] = made.decode("latin-1") if value.in_text else made
             elif isinstance(value, LiteralNumber):

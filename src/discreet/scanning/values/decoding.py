@@ -20,6 +20,7 @@ from discreet.scanning.values.foreign import Opaque, Sealed
 from discreet.scanning.values.media import is_media
 from discreet.scanning.values.msgpack import Look, pack, unpack
 from discreet.scanning.values.pickles import Pickled, is_pickle, read_pickle
+from discreet.scanning.values.spelled import WIDE
 from discreet.scanning.values.streams import Room, Stream, opened
 
 MAX_VALUE_BYTES: Final = 32 * 1024 * 1024
@@ -101,7 +102,7 @@ def _by_content(data: bytes) -> Decoded | None:
     with suppress(ScanError):
         if isinstance(value := unpack(data), (list, dict)):
             return Decoded("msgpack", value)
-    for codec in CODECS[1:]:
+    for codec in WIDE:
         wide = text_of(data, codec)
         if wide is not None and not _CONTROLS.search(wide):
             return _of_text(wide, codec)

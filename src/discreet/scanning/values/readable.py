@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from discreet.scanning.values.spelled import is_written
+from discreet.scanning.values.spelled import WIDE, is_written
 
 _RUN: Final = re.compile(
     rb"(?:[\x20-\x7e]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}){6,}+"
@@ -20,15 +20,15 @@ _LEAST_SHARE: Final = 0.85
 _BESIDE: Final = frozenset(" .,:;@_-+/=()'\"")
 """What stands between letters and digits where something is said."""
 
-_LITTLE: Final = re.compile(
-    rb"(?:[\x20-\x7e\t\r\n]\0|[\x01-\xff][\x01-\x06\x1e\x20\x30\x4e-\x9f\xff]|[\x80-\xff]\0){6,}+", re.DOTALL
-)
-_BIG: Final = re.compile(
-    rb"(?:\0[\x20-\x7e\t\r\n]|[\x01-\x06\x1e\x20\x30\x4e-\x9f\xff][\x01-\xff]|\0[\x80-\xff]){6,}+", re.DOTALL
-)
-"""UTF-16 of European, Vietnamese and Chinese text."""
+_LITTLE: Final = rb"(?:[\x20-\x7e\t\r\n]\0|[\x01-\xff][\x01-\x06\x1e\x20\x30\x4e-\x9f\xff]|[\x80-\xff]\0)"
+_BIG: Final = rb"(?:\0[\x20-\x7e\t\r\n]|[\x01-\x06\x1e\x20\x30\x4e-\x9f\xff][\x01-\xff]|\0[\x80-\xff])"
+"""A character of European, Vietnamese and Chinese text in UTF-16."""
+_WIDE: Final = {
+    codec: re.compile(rb"(?:%b){6,}+" % sign, re.DOTALL)
+    for codec, sign in zip(WIDE, (_LITTLE, _BIG, _LITTLE + rb"\0\0", rb"\0\0" + _BIG), strict=True)
+}
 _PLAIN: Final = re.compile(r"[\x20-\x7e]{4}")
-"""What is in all of it that is worth a look: signs, digits or Latin letters one after the other, which chance doesn't make of UTF-16."""
+"""What is in all of it that is worth a look: signs, digits or Latin letters one after the other, which chance doesn't make."""
 
 
 class Run(NamedTuple):
@@ -37,19 +37,20 @@ class Run(NamedTuple):
     start: int
     end: int
     text: str
+    codec: str
 
 
 def runs(data: bytes) -> Iterator[Run]:
-    """Yield the texts in bytes, in UTF-8 and in UTF-16 of both orders."""
+    """Yield the texts in bytes, in UTF-8, and in UTF-16 and UTF-32 of both orders."""
     for match in _RUN.finditer(data):
         text = match[0].decode("utf-8", "replace")
         if _is_said(text) and (_SHORT.search(text) or (len(text) >= _LONG and is_written(text))):
-            yield Run(*match.span(), text)
-    for pattern, codec in ((_LITTLE, "utf-16-le"), (_BIG, "utf-16-be")):
+            yield Run(*match.span(), text, "utf-8")
+    for codec, pattern in _WIDE.items():
         for match in pattern.finditer(data):
             text = match[0].decode(codec, "replace")
             if _PLAIN.search(text):
-                yield Run(*match.span(), text)
+                yield Run(*match.span(), text, codec)
 
 
 def _is_said(text: str) -> bool:

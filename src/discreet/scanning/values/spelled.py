@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from discreet.redaction.decode import text_of
+from discreet.redaction.decode import CODECS, text_of
 from discreet.scanning.values.pickles import is_pickle
 from discreet.scanning.values.streams import is_stream
 
+WIDE: Final = (*CODECS[1:], "utf-32-le", "utf-32-be")
+"""Codecs of several bytes a character."""
 _LEAST_ITEMS: Final = 6
 """No shorter value is spelled: an address such as a@b.de."""
 _LEAST_NUMBERS: Final = 0.75
@@ -53,11 +55,7 @@ def spelled(value: Sequence[Any]) -> Spelled | None:
         return None
     if max(numbers) in _BYTES:
         data = bytes(numbers)
-        if (
-            is_stream(data)
-            or is_pickle(data)
-            or any(is_written(text_of(data, codec) or "") for codec in ("utf-16-le", "utf-16-be"))
-        ):
+        if is_stream(data) or is_pickle(data) or any(is_written(text_of(data, codec) or "") for codec in WIDE):
             return Spelled(data)
         try:
             text = data.decode()

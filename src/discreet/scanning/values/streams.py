@@ -7,6 +7,7 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -52,6 +53,8 @@ class Stream:
     packing: Packing
     head: bytes = b""
     """What stands before it in clear, such as the name of a file; it is not written again."""
+    tail: bytes = b""
+    """What stands behind it."""
 
     def packed(self, inner: bytes) -> bytes:
         """Return other content, compressed likewise."""
@@ -74,7 +77,7 @@ def is_stream(data: bytes) -> bool:
 
 
 def opened(data: bytes, room: Room) -> Stream | None:
-    """Return what all of `data` is when it is opened; None if it is no whole stream.
+    """Return what `data` is when it is opened; None if it doesn't begin with a whole stream.
 
     Raises:
         TooLargeError: It holds more than there is room for.
@@ -86,18 +89,18 @@ def opened(data: bytes, room: Room) -> Stream | None:
         return None
     parts: list[bytes] = []
     rest = data
-    try:
+    with suppress(zlib.error, OSError, EOFError, lzma.LZMAError, ValueError):
         while rest:  # streams may follow each other
             reader = packing.open()
             part = _read(reader, rest, room)
             if not reader.eof:
-                return None
+                break
             parts.append(part)
             rest = reader.unused_data
-    except (zlib.error, OSError, EOFError, lzma.LZMAError, ValueError):
+    if not parts:
         return None
     is_named = data[:2] == b"\x1f\x8b" and data[3] & _NAMED
-    return Stream(b"".join(parts), packing, data[:_HEAD] if is_named else b"")
+    return Stream(b"".join(parts), packing, data[:_HEAD] if is_named else b"", rest)
 
 
 def _read(reader: Any, data: bytes, room: Room) -> bytes:
