@@ -286,6 +286,12 @@ def test_what_stands_behind_a_stream_stays_if_it_may(rewriter):
     assert opened.unused_data == b"\0\0tail"
 
 
+def test_a_key_of_bytes_is_rewritten_as_a_value_is(inspector, rewriter):
+    kind, data = SERIALIZER.dumps_typed({MAIL.encode(): 1, b"bob@example.com": 2, b"plain": 3})
+    made = scrubbed(inspector, rewriter, kind, data)
+    assert SERIALIZER.loads_typed((kind, made)) == {b"<EMAIL>": 1, b"<EMAIL>#2": 2, b"plain": 3}
+
+
 @pytest.mark.parametrize("begins", [[0, 0, 1, 0], [0, 1, 0, 0, 0]])
 def test_a_mask_in_bytes_is_no_picture(rewriter, begins):
     kind, data = SERIALIZER.dumps_typed(np.array(begins + [0, 1, 2] * 40, "uint8"))

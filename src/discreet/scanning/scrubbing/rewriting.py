@@ -349,7 +349,7 @@ class Rewriter:
             unique, number = shown, 1
             while unique in copy:
                 number += 1
-                unique = f"{shown}#{number}"
+                unique = shown + f"#{number}".encode() if isinstance(shown, bytes) else f"{shown}#{number}"
             copy[unique] = self._visit(item, key if isinstance(key, str) else name, place, depth + 1)
         return copy
 
@@ -364,6 +364,8 @@ class Rewriter:
                 if is_persons(text, None, self.texts.find(text).types)
                 else key
             )
+        if isinstance(key, bytes):
+            return self._bytes(key, None, place)
         return self.texts.redact(key, thread=place.thread) if isinstance(key, str) else key
 
     def _nested(self, value: bytes | Opaque, name: str | None, place: Place) -> Any:
