@@ -50,6 +50,10 @@ class State(TypedDict, total=False):
     wide: bytes
     packed: bytearray
     numbers: Any
+    spelled: dict
+    texts: bytes
+    keyed: dict
+    told: dict
     ids: dict
     people: Annotated[dict, lambda _, new: new]
 
@@ -62,6 +66,10 @@ def state() -> State:
         "wide": f"Почта {MAIL}".encode("utf-16-le"),
         "packed": bytearray(zlib.compress(MAIL.encode())),
         "numbers": np.frombuffer(MAIL.encode(), "uint8"),
+        "spelled": {"type": "Buffer", "data": [*MAIL.encode(), None], "points": list(map(ord, f"邮箱 {MAIL}"))},
+        "texts": pickle.dumps(np.array([f"{MAIL} and more", "x"])),
+        "keyed": {MAIL.encode(): 7},
+        "told": {"recovery_code": IDS["order_id"], "cookies": [IDS["at"]], "product_code": IDS["order_id"]},
         "ids": IDS,
         "people": {MAIL: {"phone": "+84 912 345 678"}, "Ann Lindqvist": {"mail": MAIL}},
     }
@@ -107,13 +115,19 @@ def test_values_in_bytes_go_and_the_rest_stays(stored):
     where, left, read = stored
     sought = Words(mail=MAIL)
     assert search(read(where), sought).leaks
-    assert scan(where).types["EMAIL"] >= 6
+    assert scan(where).types["EMAIL"] >= 10
     scrub(where)
     assert scan(where).types == {}
     assert search(read(where), sought).leaks == {}
     values, before = left(), state()
     assert values["clean"] == values["picture"] == b"<BYTES>"
     assert values["ids"] == IDS
+    assert bytes(values["spelled"]["data"]).startswith(b"<EMAIL")
+    assert "".join(map(chr, values["spelled"]["points"])).startswith("邮箱 <EMAIL")
+    assert pickle.loads(values["texts"]).tolist()[0].split() == ["<EMAIL>", "and", "more"]
+    assert [(key[:6], value) for key, value in values["keyed"].items()] == [(b"<EMAIL", 7)]
+    assert all(str(values["told"][name]).lstrip("['").startswith("<SECRET") for name in ("recovery_code", "cookies"))
+    assert values["told"]["product_code"] == IDS["order_id"]
     assert pickle.loads(values["pickled"])["mail"].startswith("<EMAIL:")
     assert values["wide"].decode("utf-16-le").startswith("Почта <EMAIL:")
     assert zlib.decompress(values["packed"]).startswith(b"<EMAIL:")
@@ -135,6 +149,9 @@ def test_a_dry_run_names_columns_and_keys_and_no_value(stored):
         "wide": {"EMAIL": 1},
         "packed": {"EMAIL": 1},
         "numbers": {"EMAIL": 1},
+        "spelled.data": {"EMAIL": 1},
+        "keyed{}": {"EMAIL": 1},
+        "told.recovery_code": {"SECRET": 1},
         "people{}": {"EMAIL": 1},
         "people.<EMAIL>.phone": {"PHONE": 1},
         "people.*.mail": {"EMAIL": 1},

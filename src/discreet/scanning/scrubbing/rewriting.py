@@ -409,12 +409,14 @@ class Rewriter:
             return fitted(made, len(data))
         filled = bytearray(data)
         for run in runs(data):
+            if filled[run.start : run.end] != data[run.start : run.end]:  # read in another order of bytes before
+                continue
             text = run.text
             for finding in self.texts.findings(text):
                 size = finding.end - finding.start
                 text = text[: finding.start] + written(finding.type)[:size].ljust(size) + text[finding.end :]
             filled[run.start : run.end] = fitted(text.encode(run.codec), run.end - run.start)
-        return fitted(made, len(data)) if self._holds(filled) else bytes(filled)
+        return fitted(made, len(data)) if self._holds(bytes(filled)) else bytes(filled)
 
     def _pickle(self, pickled: Pickled, place: Place) -> bytes:
         """Return a pickle with placeholders in its texts. What it is made of stays: its classes may need all of it."""
