@@ -292,6 +292,13 @@ def test_a_key_of_bytes_is_rewritten_as_a_value_is(inspector, rewriter):
     assert SERIALIZER.loads_typed((kind, made)) == {b"<EMAIL>": 1, b"<EMAIL>#2": 2, b"plain": 3}
 
 
+@pytest.mark.parametrize("number", [51, 65, 255])
+def test_a_surface_of_one_colour_stays(inspector, rewriter, number):
+    kind, data = SERIALIZER.dumps_typed(np.full((64, 64), number, "uint8"))
+    assert inspector.look(data, kind=kind).types == {}
+    assert rewriter.rewrite(kind, data, Place()) == data
+
+
 @pytest.mark.parametrize("begins", [[0, 0, 1, 0], [0, 1, 0, 0, 0]])
 def test_a_mask_in_bytes_is_no_picture(rewriter, begins):
     kind, data = SERIALIZER.dumps_typed(np.array(begins + [0, 1, 2] * 40, "uint8"))

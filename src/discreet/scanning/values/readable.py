@@ -54,4 +54,4 @@ def runs(data: bytes) -> Iterator[Run]:
 
 
 def _is_said(text: str) -> bool:
-    return sum(sign.isalnum() or sign in _BESIDE for sign in text) >= _LEAST_SHARE * len(text)
+    return len(set(text)) > 1 and sum(sign.isalnum() or sign in _BESIDE for sign in text) >= _LEAST_SHARE * len(text)
