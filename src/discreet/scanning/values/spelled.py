@@ -19,6 +19,8 @@ _LEAST_NUMBERS: Final = 0.75
 _CODE_POINTS: Final = range(0x110000)
 _BYTES: Final = range(256)
 _LEAST_PRINTABLE: Final = 0.95
+_UNUSUAL: Final = re.compile(r"[\u0180-\u019f\u01a2-\u01ae\u01b1-\u02ff\u3400-\u4dbf\ua000-\uabff]")
+"""Letters of phonetics and of few languages, which counts up to some thousands are full of; the horned ones of Vietnamese aren't among them."""
 _NUMBER: Final = re.compile(r"[\d\s()+.-]+")
 """What is nothing but somebody's number."""
 _JSON: Final = re.compile(r"\s*(?:\{.*\}|\[.*\])\s*", re.DOTALL)
@@ -74,6 +76,7 @@ def is_ascii(numbers: Sequence[int]) -> bool:
 def is_written(text: str) -> bool:
     """Return whether a text is one that somebody has written, rather than numbers that are read as one."""
     printable = sum(sign.isprintable() or sign.isspace() for sign in text)
+    printable -= len(_UNUSUAL.findall(text))
     if len(set(text)) < 2 or printable < _LEAST_PRINTABLE * len(text):
         return False
     if _NUMBER.fullmatch(text) or _JSON.fullmatch(text):
