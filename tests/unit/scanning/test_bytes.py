@@ -14,7 +14,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.search import Words
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -254,6 +254,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("numbers", NUMBERS)
+@settings(derandomize=True)  # of a thousand such lists one may spell something by chance (docs/scrub.md)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_numbers_that_count_something_stay_as_they_are(numbers, data, seed):
     drawn = data.draw(NUMBERS[numbers])
