@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from functools import cached_property
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
@@ -79,10 +80,10 @@ def key_id_of(header: bytes) -> str:
     return header[2:].decode("ascii", "replace")
 
 
-def associate(*parts: str) -> bytes:
+def associate(*parts: str | UUID | bytes) -> bytes:
     """Return `parts` as one `aad`. Each is preceded by its length, so no other parts give the same bytes."""
-    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
-    return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
+    encoded = [part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass") for part in parts]
+    return b"".join([len(part).to_bytes(4, "big") + part for part in encoded])
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,10 @@ class Column:
     name: str
     """Of the column."""
 
-    def of(self, *row: str | UUID) -> bytes:
+    def of(self, *row: str | UUID | bytes) -> bytes:
         """Return the `aad` of the value in the row of this key, whose first part is whose it is, where that is known."""
-        return associate(self.table, self.name, *map(str, row))
+        return self._place + associate(*row)
+
+    @cached_property
+    def _place(self) -> bytes:
+        return associate(self.table, self.name)

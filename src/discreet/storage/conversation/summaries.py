@@ -167,7 +167,7 @@ def _opened(row: Mapping[str, Any], sealer: FieldSealer) -> str:
     return sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, *_place(row))
 
 
-def _place(row: Mapping[str, Any]) -> tuple[UUID | str, ...]:
+def _place(row: Mapping[str, Any]) -> tuple[str | UUID | bytes, ...]:
     return ROLLING_SUMMARY.at((row["user_key"], row["thread_key"]), row)
 
 

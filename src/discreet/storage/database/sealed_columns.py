@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, Literal, LiteralString
 from uuid import UUID
+
+import ormsgpack
 
 from discreet.encryption import Column
 
@@ -26,11 +28,12 @@ class SealedColumn(Column):
     bound: tuple[LiteralString, ...] = ()
     """Columns that say what the value means: where one of them was changed, it can't be opened."""
 
-    def at(self, key: Sequence[str | UUID], row: Mapping[str, Any]) -> tuple[str | UUID, ...]:
+    def at(self, key: Sequence[str | UUID], row: Mapping[str, Any]) -> tuple[str | UUID | bytes, ...]:
         """Return what `of` takes of a row with the columns that the value is bound to; `key` is its primary key."""
         if not self.bound:
             return tuple(key)
-        return *key, json.dumps([_same(row[name]) for name in self.bound])
+        said = [row[name] for name in self.bound]
+        return *key, ormsgpack.packb(said, _moment, ormsgpack.OPT_PASSTHROUGH_DATETIME)
 
     @property
     def without_value(self) -> Any:
@@ -38,11 +41,11 @@ class SealedColumn(Column):
         return None if self.empty is None else json.loads(self.empty)
 
 
-def _same(value: Any) -> Any:
-    """Return a value of a column as JSON has it, the same before it is stored and when it is read."""
-    if isinstance(value, UUID):
-        return str(value)
-    return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
+def _moment(value: Any) -> float:
+    """Return a time as seconds, the same before it is stored and when it is read, whatever the time zone of the session."""
+    if isinstance(value, datetime):
+        return value.timestamp()
+    raise TypeError(type(value).__name__)
 
 
 @dataclass(frozen=True)

@@ -58,13 +58,15 @@ class FieldSealer:
         """Whether there is a key."""
         return self._keys is not None
 
-    def split(self, text: str, column: Column, *row: str | UUID) -> tuple[str | None, bytes | None]:
+    def split(self, text: str, column: Column, *row: str | UUID | bytes) -> tuple[str | None, bytes | None]:
         """Return what the plain and the sealed column hold. `column` and the key of its `row` have to be given to `join` again."""
         if self._keys is None:
             return text, None
         return None, seal(text.encode(), column.of(*row), self._keys)
 
-    def split_json(self, value: Any, column: SealedColumn, *row: str | UUID) -> tuple[Jsonb | None, bytes | None]:
+    def split_json(
+        self, value: Any, column: SealedColumn, *row: str | UUID | bytes
+    ) -> tuple[Jsonb | None, bytes | None]:
         """Do the same with what is JSON. There is nothing to seal in a list or an object without anything in it, nor to keep."""
         if not value:
             return None if column.empty is None else Jsonb(value), None
@@ -73,18 +75,20 @@ class FieldSealer:
         _, sealed = self.split(json.dumps(value, ensure_ascii=False), column, *row)
         return None if column.empty is None else Jsonb(json.loads(column.empty)), sealed
 
-    def join_json(self, plain: Any, sealed: bytes | None, column: SealedColumn, *row: str | UUID) -> Any:
+    def join_json(self, plain: Any, sealed: bytes | None, column: SealedColumn, *row: str | UUID | bytes) -> Any:
         """Do as `join` with the columns of `split_json`. A value that was never there reads as it is stored: NULL, or empty."""
         is_absent = sealed is None and plain == column.without_value
         if is_absent or (sealed is None and not self.seals):
             return plain
         return json.loads(self.join(None, sealed, column, *row))
 
-    def join_optional(self, plain: str | None, sealed: bytes | None, column: Column, *row: str | UUID) -> str | None:
+    def join_optional(
+        self, plain: str | None, sealed: bytes | None, column: Column, *row: str | UUID | bytes
+    ) -> str | None:
         """Do as `join` where a text may never have been there: then both are NULL."""
         return None if plain is None and sealed is None else self.join(plain, sealed, column, *row)
 
-    def join(self, plain: str | None, sealed: bytes | None, column: Column, *row: str | UUID) -> str:
+    def join(self, plain: str | None, sealed: bytes | None, column: Column, *row: str | UUID | bytes) -> str:
         """Return the text of the two columns.
 
         Raises:
