@@ -55,9 +55,9 @@ def check_thread_id(thread_id: object) -> str:
     """Return `thread_id` as text.
 
     Raises:
-        InvalidThreadError: Neither text nor int nor UUID, or with a NUL or a lone surrogate, which no database keeps.
+        InvalidThreadError: Neither text nor int nor UUID.
     """
     text = id_text(thread_id)
-    if text is None or "\0" in text or any(unicodedata.category(char) == "Cs" for char in text):
+    if text is None:
         raise InvalidThreadError
     return text

@@ -216,7 +216,7 @@ class InvalidUserError(InputError):
 
 
 class InvalidThreadError(InputError):
-    """The thread_id is not usable. Give text without NUL or lone surrogates, an int or a UUID, as {"configurable": {"thread_id": …}}."""
+    """The thread_id is not usable. Give text, an int or a UUID, as {"configurable": {"thread_id": …}}."""
 
     code = "thread_invalid"
 
