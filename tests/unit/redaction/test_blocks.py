@@ -63,6 +63,22 @@ def test_digits_of_the_block_before_do_not_halve_a_card():
     assert "1111" not in redact_blocks(["221-6565", "4111 1111 1111 1111 it is"], THREAD)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("said", ["it is {}", "{}, please", "Я живу: {}."])
+def test_a_value_that_is_cut_anywhere_is_in_no_block(kind, said):
+    value = KINDS[kind](Chance(3, random.Random(3)))
+    text = said.format(value)
+    start = text.index(value) + 1
+    in_two = [[text[:at], text[at:]] for at in range(start, start + len(value) - 1)]
+    streamed = [text[at : at + 4] for at in range(0, len(text), 4)]
+    with_a_blank = [text[:start], " ", text[start:]]
+    for blocks in (*in_two, streamed, with_a_blank):
+        content = [{"type": "text", "text": block} for block in blocks]
+        apart = "".join(text_blocks(redact_object(content, THREAD)))
+        for redacted in (redact_blocks(blocks, THREAD), apart):
+            assert "".join(value.split()) not in "".join(redacted.split()), blocks
+
+
 def test_what_two_blocks_hold_together_has_one_placeholder():
     assert redact_blocks(["card 4111 1111", "1111 1111 ok"], REDACTOR) == "card <CARD> ok"
 
