@@ -260,3 +260,10 @@ def test_a_name_that_is_none_says_nothing():
 
 def test_a_uuid_object_stays():
     assert redact_object({"user_id": UUID(int=5, version=4)}, Redactor()) == {"user_id": UUID(int=5, version=4)}
+
+
+@pytest.mark.parametrize("name", ["password", "api_key", "access_token"])
+def test_a_secret_of_which_a_part_is_found_alone_is_one_as_a_whole(name):
+    made = "abc-pw-" + "99887766"
+    assert redact_object({name: made}, Redactor()) == {name: "<SECRET>"}
+    assert TEXTS.redact(made, name) == "<SECRET>"

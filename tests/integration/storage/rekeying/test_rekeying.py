@@ -74,6 +74,21 @@ async def test_what_is_plain_stays_so_where_nobody_vouches_for_it(database):
     assert entry.counts == {"rows": len(SEALED_TABLES), "lost": 0, "sealed": 0, "plain": len(SEALED_TABLES)}
 
 
+async def test_of_a_row_that_moves_a_value_that_somebody_put_there_stays_plain(database):
+    old, new = make_key(), make_key()
+    async with opened(database, Keyring([old])) as storage:
+        await fill(storage, Keyring([old]), "ann")
+    with psycopg.connect(database) as connection:
+        connection.execute("UPDATE discreet.conversation_log SET output_text = 'an owlbear', sealed_output = NULL")
+    async with opened(database, Keyring([new, old])) as storage:
+        came = await Rekeying(storage.works_pool, keys=Keyring([new, old])).run()
+        assert (came.rows["conversation_log"], came.plain["conversation_log"]) == (1, 1)
+        assert sum(came.sealed.values()) == 0
+    with psycopg.connect(database) as connection:
+        asked = "SELECT output_text, sealed_output, sealed_input IS NOT NULL FROM discreet.conversation_log"
+        assert connection.execute(asked).fetchall() == [("an owlbear", None, True)]
+
+
 @pytest.mark.slow
 async def test_after_a_rotation_the_old_key_can_go(database):
     keys = InMemoryKeys()
