@@ -30,18 +30,7 @@ ORDER BY l.started_at, l.request_id
 LIMIT %(limit)s
 """
 
-_READ_AS_THEY_ARE = (
-    "request_id",
-    "thread_id",
-    "app_name",
-    "agent_id",
-    "modality",
-    "is_emergency",
-    "loop_flag",
-    "started_at",
-    "ended_at",
-    "answer_id",
-)
+_READ_AS_THEY_ARE = ("request_id", "thread_id", *(name for name in TURN_INPUT.bound if name != "thread_key"))
 
 
 def turns_from(

@@ -71,7 +71,7 @@ class Erasing:
     people: Collection[UUID] = ()
     """Whose memories they delete without counting, until they are done."""
     not_ours: Mapping[UUID, UUID] = field(default_factory=dict)
-    """Of whom those are that nobody of ours began, by their keys."""
+    """The person of each erasure that was not begun by Discreet, by its key."""
 
 
 ErasingOf = Callable[[Connection, Collection[UUID]], Awaitable[Erasing]]
@@ -119,16 +119,16 @@ async def _page(
         report.memories += found.number
         if problem := _problem(count_of(keys, user_key, counted, row["entries"]), found):
             wrong[user_key] = WrongCount(user_key=user_key, problem=problem, counted=counted, there=found.number)
-    _tell(report, wrong, await erasing(conn, wrong), given["user_key"])
+    _add(report, wrong, await erasing(conn, wrong), given["user_key"])
     return people[-1]["user_key"] if len(people) == given["limit"] else None
 
 
-def _tell(report: CountReport, wrong: Mapping[UUID, WrongCount], erasing: Erasing, whose: UUID | None) -> None:
-    of_whose = [key for key, user_key in erasing.not_ours.items() if whose in (None, user_key)]
-    report.not_ours += [key for key in of_whose if key not in report.not_ours]
-    for user_key, each in wrong.items():
-        if user_key in erasing.people and each.problem == _MISSING:
-            report.erasing.append(user_key)
+def _add(report: CountReport, wrong: Mapping[UUID, WrongCount], erasing: Erasing, user_key: UUID | None) -> None:
+    not_ours = [key for key, person in erasing.not_ours.items() if user_key in (None, person)]
+    report.not_ours += [key for key in not_ours if key not in report.not_ours]
+    for person, each in wrong.items():
+        if person in erasing.people and each.problem == _MISSING:
+            report.erasing.append(person)
             continue
         report.found += 1
         if len(report.findings) < MAX_FINDINGS:
