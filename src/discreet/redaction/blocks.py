@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from typing import Final
 
 from discreet.ports import Locating, TextRedactor
 from discreet.redaction.findings import Finding, merge
@@ -12,6 +13,12 @@ from discreet.redaction.placeholders import issue
 from discreet.redaction.value_capture import CollectingRedactor
 from discreet.state.message_text import joined
 from discreet.state.text import storable
+
+LABEL: Final = re.compile(r"[^\W\d_](?:(?: ?[^\W\d_]){2,60} ?:(?!\S)|(?: ?[^\W\d_]){0,60} ?：)")
+"""What begins an entry of a list: longer than two digits of an address that are letters."""
+FRACTION: Final = re.compile(r"0[.,][0-9]+(?![\w.,-])")
+DECIMAL_END: Final = re.compile(r"(?<![\w.,-])[0-9]+[.,][0-9]+\Z")
+MOST_DIGITS: Final = 32
 
 
 def redact_blocks(blocks: Sequence[str], redactor: TextRedactor) -> str:
@@ -28,8 +35,8 @@ def redact_blocks(blocks: Sequence[str], redactor: TextRedactor) -> str:
 def joined_safely(blocks: Sequence[str], redactor: TextRedactor) -> str:
     """Return blocks as one text that is still to be redacted.
 
-    What is found in a block alone, and not in the joined text, has an untagged placeholder. A redactor that doesn't tell
-    where values are redacts each block here.
+    What is not found in the joined text, but in a block alone or where a word that was cut goes on, has an untagged
+    placeholder. A redactor that doesn't tell where values are redacts each block here.
     """
     texts = [stored for text in blocks if (stored := storable(text))]
     whole = joined(texts)
@@ -47,7 +54,10 @@ def joined_safely(blocks: Sequence[str], redactor: TextRedactor) -> str:
 
 
 def without_shared(blocks: Sequence[str], redactor: TextRedactor) -> list[str]:
-    """Return blocks that stay apart, still to be redacted: a value that lies in several has a placeholder in each of them."""
+    """Return blocks that stay apart, still to be redacted: what only the others tell of one has a placeholder in it.
+
+    A value that lies in several blocks has one in each of them.
+    """
     texts = [storable(text) for text in blocks]
     whole = joined(texts)
     if len(texts) < 2 or (locating := _locating(redactor)) is None:
@@ -57,14 +67,16 @@ def without_shared(blocks: Sequence[str], redactor: TextRedactor) -> list[str]:
     copies = []
     for text, start in places:
         end = start + len(text)
+        alone = _found(locating, text)
         parts = [
             Finding(each.type, max(0, each.start - start), min(end, each.end) - start)
             for each in together
-            if each.start < end and each.end > start and not (start <= each.start and each.end <= end)
+            if each.start < end and each.end > start
         ]
-        whole_too = merge([*parts, *_found(locating, text)]) if parts else []
+        told = [part for part in parts if not any(each.start <= part.start and part.end <= each.end for each in alone)]
+        wider = merge([*told, *alone]) if told else []
         copies.append(
-            _masked(text, [each for each in whole_too if any(each.start <= part.start < each.end for part in parts)])
+            _masked(text, [each for each in wider if any(each.start <= part.start < each.end for part in told)])
         )
     return copies
 
@@ -80,19 +92,27 @@ def _found(locating: Locating, text: str, start: int = 0) -> list[Finding]:
 
 
 def _unbroken(locating: Locating, places: Sequence[tuple[str, int]]) -> list[Finding]:
-    """Return what lies in several blocks, and is found only where nothing stands between them: a streamed word is cut anywhere."""
+    """Return what is found where nothing stands between blocks that a word may go on in: a stream is cut anywhere."""
     spoken = [(text, start) for text, start in places if not text.isspace()]
-    starts = [*accumulate((len(text) for text, _ in spoken), initial=0)]
+    glued, starts = "", []
+    for text, _ in spoken:
+        glued += text if not glued or _goes_on(glued, text) else f"\n{text}"
+        starts.append(len(glued) - len(text))
+    if len(spoken) == len(places) and all(glued[at - 1 : at] in ("", "\n") for at in starts):
+        return []  # the joined text
 
-    def of(at: int, block: int) -> int:
+    def of(at: int) -> int:
+        block = bisect_right(starts, at) - 1
         return spoken[block][1] + at - starts[block]
 
-    found = []
-    for each in locating.findings("".join(text for text, _ in spoken)):
-        first, last = (bisect_right(starts, at) - 1 for at in (each.start, each.end - 1))
-        if first < last:
-            found.append(Finding(each.type, of(each.start, first), of(each.end, last)))
-    return found
+    return [Finding(each.type, of(each.start), of(each.end - 1) + 1) for each in locating.findings(glued)]
+
+
+def _goes_on(before: str, after: str) -> bool:
+    """Tell whether a word may go on from one text into the next. Lines of a list, as "Keys: 48" and "0.25" are, end."""
+    if LABEL.match(after) and not before[-1].isalpha():
+        return False
+    return not (FRACTION.match(after) and DECIMAL_END.search(before[-MOST_DIGITS:]))
 
 
 def _places(texts: Sequence[str], whole: str) -> Iterator[tuple[str, int]]:

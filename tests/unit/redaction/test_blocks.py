@@ -1,6 +1,9 @@
 """Each block of a message is redacted by itself, and all of them together."""
 
 import random
+import re
+import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -77,6 +80,36 @@ def test_a_value_that_is_cut_anywhere_is_in_no_block(kind, said):
         apart = "".join(text_blocks(redact_object(content, THREAD)))
         for redacted in (redact_blocks(blocks, THREAD), apart):
             assert "".join(value.split()) not in "".join(redacted.split()), blocks
+
+
+TOLD = {
+    "en": ["Note: password=Trembl3Kite9", "My passphrase is Trembl3Kite9", "I was born on 14 March 1987"],
+    "vi": ["Mật khẩu của tôi là Trembl3Kite9", "Ngày sinh của tôi: 14/03/1987"],
+    "ru": ["Мой пароль Trembl3Kite9", "Дата рождения: 14.03.1987"],
+    "zh": ["我的密码是 Trembl3Kite9", "我的出生日期是1987年3月14日"],
+}
+"""Values that a word before them tells."""
+
+
+@pytest.mark.parametrize("language", TOLD)
+def test_a_word_that_is_cut_anywhere_still_tells_the_value_behind_it(language):
+    for text in TOLD[language]:
+        value = re.search("Trembl3Kite9|[0-9].*", text)[0]
+        for at in range(1, len(text) - len(value) + 1):
+            blocks = [text[:at], text[at:]]
+            assert value not in redact_blocks(blocks, THREAD), blocks
+            apart = text_blocks(redact_object([block(each) for each in blocks], THREAD))
+            assert value not in "".join(apart), blocks
+
+
+HARMLESS = tomllib.loads(Path(__file__).with_name("harmless_blocks.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("language", HARMLESS)
+def test_blocks_that_tell_nothing_stay_as_they_are(language):
+    for blocks in HARMLESS[language]:
+        assert redact_blocks(blocks, THREAD) == joined(blocks)
+        assert text_blocks(redact_object([block(each) for each in blocks], THREAD)) == blocks
 
 
 def test_what_two_blocks_hold_together_has_one_placeholder():
