@@ -22,7 +22,7 @@ from discreet.checkpoint.message_ids import ENGINE_ID
 from discreet.checkpoint.messages import NOTHING_KNOWN, Chosen, Said, Turn, select
 from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
 from discreet.checkpoint.stored_messages import KnownMessages
-from discreet.checkpoint.user_input import as_mapping, as_messages
+from discreet.checkpoint.user_input import MADE_BY, as_mapping, as_messages
 from discreet.checkpoint.values import NotPlainError, seal, storable_copy
 
 REDACTED = "[redacted]"
@@ -207,8 +207,15 @@ def _filter_messages(channel: str, value: Any, view: _View) -> Kept | None:
 
 
 def _replaced(messages: Sequence[Any], before: Chosen | None, said: Said) -> Chosen:
-    """Return the stored messages in whose place a middleware has put a summary: it isn't stored, so they stay."""
+    """Return the stored messages in whose place a graph has put a summary: it isn't stored, so they stay.
+
+    A summary has LangChain's mark, or stands before something that was said. Before nothing of that it is a word about a
+    conversation that was cleared.
+    """
     if not before or not messages or not isinstance(messages[0], HumanMessage) or said.is_users(messages[0]):
+        return Chosen.of([])
+    left = (message for message in messages[1:] if isinstance(message, BaseMessage))
+    if MADE_BY not in messages[0].additional_kwargs and not any(map(said.came, left)):
         return Chosen.of([])
     return before.before({getattr(message, "id", None) for message in messages})
 
