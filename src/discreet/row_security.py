@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import Final, LiteralString
+
+from discreet.errors import StorageError
 
 SEES_EVERYBODY: Final[LiteralString] = """EXISTS (
     SELECT FROM pg_policy p
@@ -13,3 +17,21 @@ SEES_EVERYBODY: Final[LiteralString] = """EXISTS (
 
 HAND_ON: Final[LiteralString] = "SET LOCAL citus.propagate_set_commands = 'local'"
 """Has a Citus cluster hand on to its nodes what SET LOCAL sets, which is how they learn of a user."""
+
+_TABLE = re.compile(
+    r"""\b(?:FROM|JOIN|INTO|UPDATE|USING|ONLY)\s+(?:(?:"(?:[^"]|"")+"|\w+)\s*\.\s*)?"?(\w+)""", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=1_000)
+def tables_of(statement: str) -> frozenset[str]:
+    """Return the tables that a statement of ours names, without their schema."""
+    return frozenset(_TABLE.findall(statement))
+
+
+def names_nobody(what: str) -> StorageError:
+    """Return what refuses a statement that has to say whose rows it is about. The database would find none, and change none."""
+    return StorageError(
+        f"This work names no {what}, and the database shows this role the rows of one {what} at a time (docs/roles.md). Name it, or do the "
+        "work as the role of the worker."
+    )

@@ -13,7 +13,7 @@ from psycopg.sql import SQL, Literal
 
 from discreet.checkpoint.postgres.names import IN_SIGHT, RowSecurity, Tables, qualify, with_schema
 from discreet.checkpoint.postgres.routing import route
-from discreet.checkpoint.postgres.row_security import IS_IN_FORCE, NAME_THREAD, by_function, thread_of
+from discreet.checkpoint.postgres.row_security import IS_IN_FORCE, NAME_THREAD, by_function, named_by
 from discreet.row_security import HAND_ON
 
 
@@ -48,13 +48,14 @@ class AsyncTableCursor(AsyncCursor[Any]):
     ) -> None:
         """Execute `query` on our tables with each of `params_seq`, which are about one thread."""
         given = list(params_seq)
-        async with self._told(query, given[0] if given else None):
-            await super().executemany(qualify(query, self.schema), given, returning=returning)
+        if given:
+            async with self._told(query, given[0]):
+                await super().executemany(qualify(query, self.schema), given, returning=returning)
 
     @asynccontextmanager
     async def _told(self, query: str, params: Any) -> AsyncIterator[None]:
         """Have the database know whose thread the block is about, in one round trip with what it executes."""
-        thread = thread_of(query, params) if self.is_apart else None
+        thread = named_by(query, params) if self.is_apart else None
         if thread is None:
             yield
         elif self._row_security == "on":
@@ -101,13 +102,14 @@ class TableCursor(Cursor[Any]):
     ) -> None:
         """Execute `query` on our tables with each of `params_seq`, which are about one thread."""
         given = list(params_seq)
-        with self._told(query, given[0] if given else None):
-            super().executemany(qualify(query, self.schema), given, returning=returning)
+        if given:
+            with self._told(query, given[0]):
+                super().executemany(qualify(query, self.schema), given, returning=returning)
 
     @contextmanager
     def _told(self, query: str, params: Any) -> Iterator[None]:
         """Have the database know whose thread the block is about, in one round trip with what it executes."""
-        thread = thread_of(query, params) if self.is_apart else None
+        thread = named_by(query, params) if self.is_apart else None
         if thread is None:
             yield
         elif self._row_security == "on":
@@ -135,13 +137,14 @@ async def table_cursor(conn: AsyncConnection[Any], tables: Tables, *, row_factor
         if not conn.autocommit:
             await conn.rollback()  # what comes may have to begin the transaction itself
     row_security = tables.row_security
-    if row_security is None and conn.info.transaction_status == TransactionStatus.IDLE:
+    if row_security is None:
+        begun = conn.info.transaction_status != TransactionStatus.IDLE
         async with conn.cursor(row_factory=dict_row) as cursor:
             await cursor.execute(IS_IN_FORCE, {"schema": schema}, prepare=False)
             row_security = tables.note_row_security(await cursor.fetchone())
-        if not conn.autocommit:
+        if not conn.autocommit and not begun:
             await conn.rollback()
-    return AsyncTableCursor(conn, schema, row_factory=row_factory, row_security=row_security or "off")
+    return AsyncTableCursor(conn, schema, row_factory=row_factory, row_security=row_security)
 
 
 def sync_table_cursor(conn: Connection[Any], tables: Tables, *, row_factory: Any = dict_row) -> TableCursor:
@@ -153,10 +156,11 @@ def sync_table_cursor(conn: Connection[Any], tables: Tables, *, row_factory: Any
         if not conn.autocommit:
             conn.rollback()
     row_security = tables.row_security
-    if row_security is None and conn.info.transaction_status == TransactionStatus.IDLE:
+    if row_security is None:
+        begun = conn.info.transaction_status != TransactionStatus.IDLE
         with conn.cursor(row_factory=dict_row) as cursor:
             found = cursor.execute(IS_IN_FORCE, {"schema": schema}, prepare=False).fetchone()
             row_security = tables.note_row_security(found)
-        if not conn.autocommit:
+        if not conn.autocommit and not begun:
             conn.rollback()
-    return TableCursor(conn, schema, row_factory=row_factory, row_security=row_security or "off")
+    return TableCursor(conn, schema, row_factory=row_factory, row_security=row_security)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from discreet.checkpoint.postgres.threads import OWN_COPY, OWNER_OF_SOURCE
-from discreet.row_security import SEES_EVERYBODY
+from discreet.row_security import SEES_EVERYBODY, names_nobody, tables_of
 
 IS_IN_FORCE = f"""
 SELECT
@@ -35,10 +35,25 @@ _BY_FUNCTION: Final[Mapping[str, str]] = {
 }
 """What a copy's owner is, the database finds out by itself: nobody's key is shown."""
 
+_OF_NO_THREAD: Final = frozenset({"checkpoint_migrations", "checkpoint_threads_of_runs", "checkpoint_own_copy"})
+"""What a statement may be about without one: the version of the tables, and the functions."""
+
 
 def by_function(query: str) -> str:
     """Return `query`, or what a function of `discreet roles` answers where this role may not see what it asks for."""
     return _BY_FUNCTION.get(query, query)
+
+
+def named_by(query: str, params: Any) -> str | None:
+    """Return the thread to name for a statement; None if it needs none.
+
+    Raises:
+        StorageError: It is about rows of threads, and says not of which one.
+    """
+    thread = thread_of(query, params)
+    if thread is None and any(name.startswith("checkpoint") for name in tables_of(by_function(query)) - _OF_NO_THREAD):
+        raise names_nobody("thread")
+    return thread
 
 
 def thread_of(query: str, params: Any) -> str | None:

@@ -33,7 +33,7 @@ from psycopg.types import TypeInfo
 from discreet.access.actor import current_delegate
 from discreet.errors import UnsupportedServerError
 from discreet.leases import note_server_process
-from discreet.row_security import SEES_EVERYBODY
+from discreet.row_security import SEES_EVERYBODY, names_nobody, tables_of
 from discreet.storage.database.connecting.names import Names
 from discreet.storage.database.connecting.row_security import Users, telling, telling_cluster, users_of
 from discreet.storage.database.connecting.target import Target, target_of
@@ -48,7 +48,11 @@ SELECT pg_backend_pid() AS process, n.nspname AS schema, t.typname AS name, t.oi
        (
            SELECT r.rolname::text FROM pg_policy p JOIN pg_roles r ON r.oid = ANY (p.polroles)
            WHERE p.polrelid = u.oid AND p.polname = 'several' AND pg_has_role(r.oid, 'MEMBER')
-       ) AS several_role
+       ) AS several_role,
+       ARRAY(
+           SELECT c.relname::text FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid
+           WHERE c.relnamespace = u.relnamespace AND p.polname = 'app' AND row_security_active(c.oid)
+       ) AS apart
 FROM (VALUES (1)) AS one
 LEFT JOIN pg_class u ON u.relname = 'users' AND u.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s)
 LEFT JOIN pg_extension e ON e.extname = 'vector'
@@ -68,24 +72,26 @@ class _StorageCursor(AsyncCursor[Row]):
 
     async def execute(self, query: Query, params: Params | None = None, **options: Any) -> Self:
         said = _said(self, query)
-        async with _connection_of(self).told(users_of(params)):
+        async with _connection_of(self).told(users_of(params), said):
             return await super().execute(said, params, **options)
 
     async def executemany(self, query: Query, params_seq: Iterable[Params], *, returning: bool = False) -> None:
         given = list(params_seq)
         users = {users for params in given if (users := users_of(params)) is not None}
         assert len(users) <= 1, "statements of several users go out one by one"
-        async with _connection_of(self).told(next(iter(users), None)):
-            await super().executemany(_said(self, query), given, returning=returning)
+        said = _said(self, query)
+        async with _connection_of(self).told(next(iter(users), None), said):
+            await super().executemany(said, given, returning=returning)
 
 
 class _StorageServerCursor(AsyncServerCursor[Row]):
     """Does the same for a statement whose rows stay on the server."""
 
     async def execute(self, query: Query, params: Params | None = None, **options: Any) -> Self:
-        async with _connection_of(self).told(users_of(params)):
+        said = _said(self, query)
+        async with _connection_of(self).told(users_of(params), said):
             pass  # it is no pipeline that DECLARE goes into: its transaction has been begun, and knows them now
-        return await super().execute(_said(self, query), params, **options)
+        return await super().execute(said, params, **options)
 
 
 def _connection_of(cursor: AsyncCursor[Any] | AsyncServerCursor[Any]) -> StorageConnection[Any]:
@@ -96,6 +102,11 @@ def _said(cursor: AsyncCursor[Any] | AsyncServerCursor[Any], query: Query) -> An
     if isinstance(query, Composable):
         query = query.as_bytes(cursor)
     return _connection_of(cursor).names.translate(query) if isinstance(query, (str, bytes)) else query
+
+
+def _tables(statement: Any) -> frozenset[str]:
+    text = statement.decode() if isinstance(statement, bytes) else statement
+    return tables_of(text) if isinstance(text, str) else frozenset()
 
 
 class StorageConnection(AsyncConnection[Row]):
@@ -115,6 +126,9 @@ class StorageConnection(AsyncConnection[Row]):
 
     several_role: str | None = None
     """The role that may read rows of several users at once, of which this one is a member."""
+
+    apart: frozenset[str] = frozenset()
+    """Tables of which it is shown one user's rows at a time. Of nobody's there are none: what names nobody is refused here."""
 
     _depth: int = 0
     """How many transactions, one within the other, go on."""
@@ -198,8 +212,14 @@ class StorageConnection(AsyncConnection[Row]):
             self._told = None
 
     @asynccontextmanager
-    async def told(self, users: Users | None) -> AsyncIterator[None]:
-        """Have the database know that what the block executes is for `users`, in one round trip with it."""
+    async def told(self, users: Users | None, statement: Any) -> AsyncIterator[None]:
+        """Have the database know that the `statement` that the block executes is for `users`, in one round trip with it.
+
+        Raises:
+            StorageError: It is about users' rows, and names nobody.
+        """
+        if users is None and self._told is None and self.apart & _tables(statement):
+            raise names_nobody("user")
         if not self.row_security or users is None or users == self._told:
             yield
             return
@@ -270,6 +290,7 @@ class StorageConnection(AsyncConnection[Row]):
         self.row_security = bool(rows[0]["row_security"])
         self.sees_everybody = not self.row_security or rows[0]["sees_everybody"]
         self.is_cluster = rows[0]["cluster"]
+        self.apart = frozenset() if self.sees_everybody else frozenset(rows[0]["apart"])
         self.several_role = None if self.sees_everybody else rows[0]["several_role"]
         if self.names != Names() or self.row_security:
             self.cursor_factory, self.server_cursor_factory = _StorageCursor, _StorageServerCursor

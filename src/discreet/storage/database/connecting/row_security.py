@@ -1,9 +1,9 @@
 """For whom a statement is, where the database itself keeps users apart: told in the statement's own transaction.
 
 The policies of docs/roles.md show a role of the application no rows but those of the user that the parameter
-`discreet.user_key` names, and refuse to answer while it names nobody. The parameter is set for one transaction, so that
-a connection carries nobody over to its next borrower, behind a pooler too; and as a message of its own in one round
-trip with the statement, never as part of its text.
+`discreet.user_key` names, and none while it names nobody: so the connection refuses what names nobody before it goes out.
+The parameter is set for one transaction, so that a connection carries nobody over to its next borrower, behind a pooler too;
+and as a message of its own in one round trip with the statement, never as part of its text.
 """
 
 from __future__ import annotations

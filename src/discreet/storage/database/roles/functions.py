@@ -15,37 +15,41 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 from discreet.storage.database.roles.names import RoleNames
 from discreet.storage.database.roles.tables import NOBODY, Database, Table
 
-_NOBODY: Final = SQL("{}::pg_catalog.uuid").format(Literal(str(NOBODY)))
+NOBODYS_KEY: Final = SQL("{}::pg_catalog.uuid").format(Literal(str(NOBODY)))
+"""What belongs to nobody is never somebody's."""
 
 _NAMED: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.{function}() RETURNS {type}
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-AS $$
-DECLARE
-    named pg_catalog.text := nullif(current_setting({parameter}, true), '');
-BEGIN
-    IF named IS NULL THEN
-        RAISE EXCEPTION 'this transaction names no % in %', {what}, {parameter} USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    RETURN {value};
-END
-$$"""
-"""What a transaction works for, by a parameter that the application sets. Nothing named is an error, since a policy that matches nothing
-would make a deletion of nothing look like a success."""
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN {value}"""
+"""What a transaction works for, by a parameter that the application sets; NULL, which no row equals, where that names nothing.
 
-_NAMING: Final[Sequence[tuple[LiteralString, LiteralString, str, str, LiteralString]]] = (
+None of them ever raises, whatever the parameter holds: a condition of the caller's may be looked at before the policy, and an error
+of the policy would tell that a row of somebody else fulfils it. So values are looked at before they are read as keys, and no longer ones than
+can be. What they call is written into the statement that asks, and named once, when they are made: no search_path of a caller's finds another.
+"""
+
+_NAMING: Final[Sequence[tuple[LiteralString, LiteralString, LiteralString]]] = (
     (
         "mine",
         "uuid[]",
-        "user",
-        "discreet.user_key",
-        "array_remove(string_to_array(named, ',')::pg_catalog.uuid[], {nobody})",
+        """CASE WHEN octet_length(current_setting('discreet.user_key', true)) <= {longest} THEN
+    CASE WHEN pg_input_is_valid('{{' || current_setting('discreet.user_key', true) || '}}', 'pg_catalog.uuid[]')
+        THEN ('{{' || current_setting('discreet.user_key', true) || '}}')::pg_catalog.uuid[] END END""",
     ),
-    ("me", "uuid", "user", "discreet.user_key", "named::pg_catalog.uuid"),
-    ("named_thread", "text", "thread", "discreet.thread", "named"),
+    (
+        "me",
+        "uuid",
+        """CASE WHEN pg_input_is_valid(current_setting('discreet.user_key', true), 'pg_catalog.uuid')
+    THEN current_setting('discreet.user_key', true)::pg_catalog.uuid END""",
+    ),
+    ("named_thread", "text", "nullif(current_setting('discreet.thread', true), '')"),
 )
-"""Function, type, what is named, parameter and value. `mine` is one or several users: what belongs to nobody is never somebody's. `me` is one user, or
-nobody in particular, to whose chain of the audit trail an entry is added. Who knows the id of a thread may read it, as LangGraph has it."""
+"""Function, type and value. `mine` is one or several users. `me` is one user, or nobody in particular, to whose chain of the audit trail
+an entry is added. Who knows the id of a thread may read it, as LangGraph has it."""
+
+LONGEST: Final = 2**24
+"""Octets in which users are named: 450,000 of them. An array of many more could not be made, which is an error."""
 
 _THREADS_OF_RUNS: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.checkpoint_threads_of_runs(runs text[]) RETURNS SETOF text
@@ -145,14 +149,12 @@ FUNCTIONS: Final = frozenset(
 
 def naming(schema: str) -> Iterator[Composed]:
     """Yield what makes those that policies ask."""
-    for function, kind, what, parameter, value in _NAMING:
+    for function, kind, value in _NAMING:
         yield SQL(_NAMED).format(
             schema=Identifier(schema),
             function=Identifier(function),
             type=SQL(kind),
-            what=Literal(what),
-            parameter=Literal(parameter),
-            value=SQL(value).format(nobody=_NOBODY),
+            value=SQL(value).format(longest=Literal(LONGEST)),
         )
 
 
@@ -181,7 +183,7 @@ def _made(
     callers: Sequence[str],
 ) -> Iterator[Composed]:
     schema = Identifier(table.schema)
-    yield SQL(source).format(schema=schema, ours=Identifier(there.schema), nobody=_NOBODY)
+    yield SQL(source).format(schema=schema, ours=Identifier(there.schema), nobody=NOBODYS_KEY)
     yield from with_rights(there, names, SQL("{}.{}").format(schema, SQL(name)), table.owner, callers)
 
 

@@ -10,7 +10,7 @@ from typing import Final, LiteralString
 from psycopg.sql import SQL, Composable, Composed, Identifier
 
 from discreet.storage.database.roles.analysis import views
-from discreet.storage.database.roles.functions import functions, naming
+from discreet.storage.database.roles.functions import NOBODYS_KEY, functions, naming
 from discreet.storage.database.roles.names import RoleNames
 from discreet.storage.database.roles.tables import Database, Table
 
@@ -160,7 +160,8 @@ def _of_others(there: Database, names: RoleNames) -> Iterator[Composed]:
 
 def _policies(table: Table, there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
     schema = Identifier(there.schema)
-    mine, several = SQL("user_key = {}.me()").format(schema), SQL("user_key = ANY ({}.mine())").format(schema)
+    mine = SQL("user_key = {}.me()").format(schema)
+    several = SQL("user_key = ANY ({}.mine()) AND user_key <> {}").format(schema, NOBODYS_KEY)
     everything = SQL("true")
     yield SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(table.sql)
     yield SQL("ALTER TABLE {} FORCE ROW LEVEL SECURITY").format(table.sql)
