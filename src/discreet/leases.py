@@ -20,6 +20,7 @@ from psycopg.rows import scalar_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet.connection_queue import async_queue, sync_queue
+from discreet.errors import ConfigurationError, UnsupportedServerError
 from discreet.settings import Pooler, load_settings
 
 C = TypeVar("C", bound=AsyncConnection[Any])
@@ -103,10 +104,36 @@ def sync_lease(pool: ConnectionPool[Any]) -> Iterator[Connection[Any]]:
         yield conn
 
 
+def check_encoding(conn: AsyncConnection[Any] | Connection[Any]) -> None:
+    """Look whether what people write reaches the database and comes back, by what the server said when it was connected to.
+
+    Raises:
+        UnsupportedServerError: The database is not UTF-8.
+        ConfigurationError: The connection isn't.
+    """
+    server, client = map(conn.pgconn.parameter_status, (b"server_encoding", b"client_encoding"))
+    if server not in {b"UTF8", None}:
+        raise UnsupportedServerError(
+            f"This database has the encoding {server.decode()}, which can't hold what people write. Make one with "
+            "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0."
+        )
+    if client not in {b"UTF8", None}:
+        raise ConfigurationError(
+            f"This connection has the client_encoding {client.decode()}, in which not everything can be sent that people write. Open the "
+            'pool or the connection with client_encoding="UTF8": kwargs={"client_encoding": "UTF8", …}.'
+        )
+
+
 async def check_pooler(conn: AsyncConnection[Any]) -> None:
-    """See to it that nothing is prepared on `conn` behind a pooler, or as DISCREET_POOLER says. Asks once."""
+    """See to it that nothing is prepared on `conn` behind a pooler, or as DISCREET_POOLER says. Asks once.
+
+    Raises:
+        UnsupportedServerError: See `check_encoding`.
+        ConfigurationError: See `check_encoding`.
+    """
     if conn in _pooled:
         return
+    check_encoding(conn)
     setting = load_settings().pooler
     if not _is_asked(conn, setting):
         note_server_process(conn, None, setting)
@@ -122,6 +149,7 @@ def sync_check_pooler(conn: Connection[Any]) -> None:
     """Do what `check_pooler` does, blocking."""
     if conn in _pooled:
         return
+    check_encoding(conn)
     setting = load_settings().pooler
     if not _is_asked(conn, setting):
         note_server_process(conn, None, setting)

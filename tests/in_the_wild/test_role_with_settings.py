@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import START, MessagesState, StateGraph
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from testkit import pooler
 
-from discreet.checkpoint import RedactingSaver
-from discreet.errors import MigrationError, UnsupportedServerError
+from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
+from discreet.checkpoint.migrating import migrate_checkpoints
+from discreet.errors import ConfigurationError, MigrationError, UnsupportedServerError
 from discreet.graph import build_graph
 from discreet.settings import Settings
 from discreet.state.context import Context
@@ -32,6 +39,8 @@ ODD = {
     "standard_conforming_strings": "off",
     "timezone": "'Asia/Ho_Chi_Minh'",
 }
+OWN = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+"""How a pool for LangGraph's savers is opened."""
 QUIET = {"reembed": False}
 ANN = Context(user_id="ann")
 
@@ -123,14 +132,94 @@ async def test_everything_may_be_in_the_public_schema(empty_database):
         assert len(await storage.memories.search("ann", "parrots")) == 1
 
 
+SAID = ("Hello, my parrot's name is Kiki", "Xin chào, tôi nuôi hai con vẹt", "Привет, ж", "你好，鹦鹉")
+
+
+def program(saver: BaseCheckpointSaver[str]) -> Any:
+    """Return a graph of one node, for turns and what is stored of them."""
+    builder = StateGraph(MessagesState)
+    builder.add_node("answer", lambda state: {"messages": [("ai", state["messages"][-1].text)]})
+    builder.add_edge(START, "answer")
+    return builder.compile(checkpointer=saver)
+
+
+def config(thread_id: str = "1") -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id}}
+
+
+async def test_what_a_saver_stores_it_reads_whatever_encoding_is_set_for_the_role(theirs, role):
+    async with RedactingSaver.from_conn_string(theirs, schema=role) as saver:
+        await saver.setup()
+        for said in SAID:
+            await program(saver).ainvoke({"messages": [("user", said)]}, config())
+    async with RedactingSaver.from_conn_string(theirs, schema=role) as saver:
+        state = await program(saver).aget_state(config())
+        assert [m.text for m in state.values["messages"] if m.type == "human"] == [*SAID]
+
+
+def test_a_blocking_saver_does_the_same(theirs, role):
+    with RedactingSyncSaver.from_conn_string(theirs, schema=role) as saver:
+        saver.setup()
+        for said in SAID:
+            program(saver).invoke({"messages": [("user", said)]}, config())
+    with RedactingSyncSaver.from_conn_string(theirs, schema=role) as saver:
+        state = program(saver).get_state(config())
+        assert [m.text for m in state.values["messages"] if m.type == "human"] == [*SAID]
+
+
+async def test_a_pool_of_ones_own_in_another_encoding_is_refused(theirs, role):
+    async with AsyncConnectionPool(theirs, kwargs=OWN, open=False) as pool:
+        saver = RedactingSaver.from_pool(pool, schema=role)
+        with pytest.raises(ConfigurationError, match=r"client_encoding.*LATIN1.*UTF8"):
+            await saver.setup()
+        with pytest.raises(ConfigurationError, match=r"client_encoding.*LATIN1.*UTF8"):
+            await program(saver).ainvoke({"messages": [("user", "Привет")]}, config())
+    with (
+        ConnectionPool(theirs, kwargs=OWN, open=True) as blocking,
+        pytest.raises(ConfigurationError, match=r"client_encoding.*LATIN1.*UTF8"),
+    ):
+        RedactingSyncSaver.from_pool(blocking, schema=role).setup()
+    kwargs = {**OWN, "client_encoding": "UTF8"}
+    async with AsyncConnectionPool(theirs, kwargs=kwargs, open=False) as pool:
+        await RedactingSaver.from_pool(pool, schema=role).setup()
+
+
+async def _open_storage(dsn: str) -> None:
+    async with open_storage(dsn):
+        pass
+
+
+async def _set_up(dsn: str) -> None:
+    async with RedactingSaver.from_conn_string(dsn) as saver:
+        await saver.setup()
+
+
+async def _set_up_blocking(dsn: str) -> None:
+    with RedactingSyncSaver.from_conn_string(dsn) as saver:
+        saver.setup()
+
+
+async def _take_a_turn(dsn: str) -> None:
+    async with RedactingSaver.from_conn_string(dsn) as saver:
+        await program(saver).ainvoke({"messages": [("user", "ж")]}, config())
+
+
+async def _migrate(dsn: str) -> None:
+    await migrate_checkpoints(dsn)
+
+
+@pytest.mark.parametrize("work", [_open_storage, _set_up, _set_up_blocking, _take_a_turn, _migrate])
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
-async def test_a_database_that_can_not_hold_what_people_write_is_refused(empty_database, encoding):
+async def test_a_database_that_can_not_hold_what_people_write_is_refused(empty_database, encoding, work):
     name = f"{urlsplit(empty_database).path.lstrip('/')}_{encoding.lower()}"
     made = f"CREATE DATABASE {{name}} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
     administer(empty_database, made, name=name)
+    dsn = urlsplit(empty_database)._replace(path=f"/{name}").geturl()
     try:
         with pytest.raises(UnsupportedServerError, match=f"{encoding}.*UTF8"):
-            async with open_storage(urlsplit(empty_database)._replace(path=f"/{name}").geturl()):
-                pass
+            await work(dsn)
+        with psycopg.connect(dsn, client_encoding="UTF8") as conn:
+            made_there = conn.execute("SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema)'")
+            assert made_there.fetchall() == [("public",)]
     finally:
-        administer(empty_database, "DROP DATABASE {name}", name=name)
+        administer(empty_database, "DROP DATABASE {name} WITH (FORCE)", name=name)

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection, Connection, ConnectionInfo
 from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
+OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "client_encoding": "UTF8"}
 """Nothing is done twice on such a connection, and there may be a pooler in between."""
 
 

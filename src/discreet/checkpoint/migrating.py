@@ -16,6 +16,7 @@ from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.schema import Found, Step
 from discreet.checkpoint.postgres.setting_up import look, set_up
 from discreet.driver_errors import storage_errors
+from discreet.leases import check_encoding
 
 THREAD_TABLES = ("checkpoint_threads", *durable.LANGGRAPHS, "checkpoint_messages", "checkpoint_spill")
 """Tables with the rows of threads, by thread_id."""
@@ -33,7 +34,7 @@ async def pending_checkpoint_tables(dsn: str, *, schema: str | None = None) -> C
     """Return what `migrate_checkpoints` would do. Nothing is changed.
 
     Raises:
-        StorageError: The database can't be reached, or this role may not look.
+        StorageError: The database can't be reached, is not UTF-8, or this role may not look.
         ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant.
     """
     async with _found(dsn, schema) as (_, there):
@@ -68,6 +69,7 @@ def missing(there: Found) -> Sequence[Step]:
 async def _found(dsn: str, schema: str | None) -> AsyncIterator[tuple[AsyncConnection[Any], Found]]:
     with storage_errors():
         async with await AsyncConnection.connect(dsn, **OPTIONS) as conn:
+            check_encoding(conn)
             async with await table_cursor(conn, Tables(schema)) as cursor:
                 there = await look(cursor)
             yield conn, there

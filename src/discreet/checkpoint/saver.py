@@ -129,7 +129,9 @@ class RedactingSaver(AsyncApi, SyncApi):
 
         Raises:
             MigrationError: Another process has been at it for a minute, or this role may not create what is missing.
-            ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant.
+            UnsupportedServerError: The database is not UTF-8.
+            ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant; or connections of
+                the pool have another client_encoding than UTF8.
         """
         if isinstance(self._durable, AsyncPostgresTier):
             await self._durable.setup(guard=guard)

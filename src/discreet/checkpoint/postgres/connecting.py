@@ -9,7 +9,12 @@ from psycopg.rows import dict_row
 
 from discreet.errors import ConfigurationError
 
-CONNECTION: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+CONNECTION: dict[str, Any] = {
+    "autocommit": True,
+    "prepare_threshold": 0,
+    "row_factory": dict_row,
+    "client_encoding": "UTF8",
+}
 """For `connect`, and for a pool's `kwargs`."""
 
 CONNECT_TIMEOUT_SECONDS = 10.0

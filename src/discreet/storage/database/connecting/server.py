@@ -7,13 +7,13 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from discreet.errors import UnsupportedServerError
+from discreet.leases import check_encoding
 
 MIN_POSTGRES = 14
 """The oldest release that is still maintained. The SQL itself needs 12 (MATERIALIZED); 16 and 18 are tested."""
 MIN_PGVECTOR = (0, 7)
 """The first release with halfvec, sparsevec and binary_quantize."""
 
-_ENCODING = "SELECT current_setting('server_encoding')"
 _PGVECTOR_VERSIONS = "SELECT installed_version, default_version FROM pg_available_extensions WHERE name = 'vector'"
 
 
@@ -27,12 +27,7 @@ async def check_server(conn: AsyncConnection[Any]) -> None:
         raise UnsupportedServerError(
             f"PostgreSQL {conn.info.server_version // 10_000} is too old: Discreet needs {MIN_POSTGRES} or newer."
         )
-    [encoding] = await (await conn.execute(_ENCODING)).fetchone() or [None]
-    if encoding != "UTF8":
-        raise UnsupportedServerError(
-            f"This database has the encoding {encoding}, which can't hold what people write. Make one with "
-            "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0."
-        )
+    check_encoding(conn)
     row = await (await conn.execute(_PGVECTOR_VERSIONS)).fetchone()
     if row is None:
         raise UnsupportedServerError(
