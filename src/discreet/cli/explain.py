@@ -12,15 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from discreet.cli.piped import Source, quiet_pipe, sources, write
-from discreet.cli.redact import WHOLE_CHARS, LongTextRedactor, configured
+from discreet.cli.redact import configured
 from discreet.cli.terminal import plain
 from discreet.redaction import Finding, Redactor
-from discreet.redaction.findings import merge
 from discreet.redaction.placeholders import UNKNOWN
 from discreet.state.text import storable
-
-OVERLAP_CHARS = 8_192
-"""Of a long text, windows are searched that share this much, so that a private key is seen whole by one of them."""
 
 PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
 
@@ -55,25 +51,10 @@ def run_explain(files: Sequence[str], *, jsonl: bool, as_json: bool) -> None:
 
 
 def findings(text: str, redactor: Redactor) -> list[Finding]:
-    """Return what is found in `text`, however long it is, as places in it."""
+    """Return what is found in `text`, as places in it."""
     kept = [place for place, char in enumerate(text) if char != "\0"] if "\0" in text else None
-    text = text.replace("\0", "")
-    found: list[Finding] = []
-    start = 0
-    while True:
-        window = text[start : start + WHOLE_CHARS]
-        found += [Finding(each.type, start + each.start, start + each.end) for each in redactor.findings(window)]
-        if start + WHOLE_CHARS >= len(text):
-            break
-        start = _window_start(text, start + WHOLE_CHARS - OVERLAP_CHARS)
-    found = merge(found)
+    found = redactor.findings(text)
     return found if kept is None else [Finding(each.type, kept[each.start], kept[each.end - 1] + 1) for each in found]
-
-
-def _window_start(text: str, start: int) -> int:
-    """Return where a word begins near `start`, so that no window begins inside a value without spaces."""
-    place = re.compile(r"\s").search(text, start, start + OVERLAP_CHARS // 2)
-    return place.end() if place else start
 
 
 def _in_text(source: Source, redactor: Redactor) -> Iterator[Entry]:
@@ -87,7 +68,7 @@ def _in_lines(source: Source, redactor: Redactor) -> Iterator[Entry]:
 
     for number, value in values(source):
         if value is not None:
-            copy = redact_object(value[0], LongTextRedactor(redactor))
+            copy = redact_object(value[0], redactor)
             for path, finding in _changes(value[0], copy, redactor):
                 yield {"line": number, "path": path, "type": finding.type, "start": finding.start, "end": finding.end}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.cli.piped import Source, quiet_pipe, sources, write
-from discreet.cli.redact import LongTextRedactor, configured
+from discreet.cli.redact import configured
 from discreet.errors import InvalidJsonLineError
 from discreet.redaction.walker import redact_object
 
@@ -18,7 +18,7 @@ def run_redact_lines(files: Sequence[str]) -> None:
     Raises:
         InputError: A file can't be read, is not UTF-8, or has a line that is not JSON. Lines before it are printed.
     """
-    redactor = LongTextRedactor(configured())
+    redactor = configured()
     with quiet_pipe():
         for source in sources(files):
             for _, value in values(source):

@@ -13,38 +13,27 @@ from discreet.redaction.placeholder_key import make_placeholder_key
 from discreet.settings import load_settings
 
 WHOLE_CHARS = 50_000
-"""A text up to here is redacted whole, a longer one as a stream. Half of the redactor's limit, since placeholders may be
-longer than what they stand for."""
+"""A text up to here is redacted whole, a longer one as a stream."""
 
 CHUNK_CHARS = 4_096
 
 
-class LongTextRedactor:
-    """Redacts texts of any length, those beyond the redactor's limit as streams. Satisfies `TextRedactor`."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
-
-    def redact(self, text: str) -> str:
-        """Return `text` with placeholders."""
-        return "".join(self.stream((text,)))
-
-    def stream(self, pieces: Iterable[str]) -> Iterator[str]:
-        """Yield the text that comes in `pieces`, redacted: all at once if it is short."""
-        held = ""
-        remaining = iter(pieces)
-        for piece in remaining:
-            held += piece
-            if len(held) > WHOLE_CHARS:
-                break
-        else:
-            yield self._redactor.redact(held)
-            return
-        stream = StreamingRedactor(self._redactor)
-        yield from _fed(stream, held)
-        for piece in remaining:
-            yield from _fed(stream, piece)
-        yield stream.close()
+def streamed(pieces: Iterable[str], redactor: Redactor) -> Iterator[str]:
+    """Yield the text that comes in `pieces`, redacted: all at once if it is short."""
+    held = ""
+    remaining = iter(pieces)
+    for piece in remaining:
+        held += piece
+        if len(held) > WHOLE_CHARS:
+            break
+    else:
+        yield redactor.redact(held)
+        return
+    stream = StreamingRedactor(redactor)
+    yield from _fed(stream, held)
+    for piece in remaining:
+        yield from _fed(stream, piece)
+    yield stream.close()
 
 
 def configured() -> Redactor:
@@ -63,10 +52,10 @@ def run_redact(files: Sequence[str]) -> None:
     Raises:
         InputError: A file can't be read or is not UTF-8. Files before it, and of a long text what was settled, are printed.
     """
-    redactor = LongTextRedactor(configured())
+    redactor = configured()
     with quiet_pipe():
         for source in sources(files):
-            for text in redactor.stream(source.text()):
+            for text in streamed(source.text(), redactor):
                 write(text)
 
 

@@ -12,7 +12,8 @@ from discreet.redaction.decode import MAX_DECODED_CHARS, encoded_texts, unescape
 from discreet.redaction.findings import Finding, apart_from, merge
 from discreet.redaction.normalise import normalise
 from discreet.redaction.normalized_text import BLANK, Span, View
-from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, placeholder_pattern, untagged
+from discreet.redaction.pieces import found_in_pieces
+from discreet.redaction.placeholders import UNKNOWN, issue, placeholder_pattern, untagged
 from discreet.redaction.rescan import changed_parts, inside, neighbourhoods, with_placeholders
 from discreet.redaction.split_digits import joined
 from discreet.redaction.threads import PlaceholderKey, ThreadRedactor
@@ -29,6 +30,9 @@ and on is masked when this many times its length was searched."""
 SHORT_CHARS = 4096
 """Texts up to here are always looked at as a whole."""
 
+PIECE_CHARS = 500_000
+"""Texts up to here are held as a whole while they are searched, which takes about 100 bytes a character; longer ones are searched in pieces."""
+
 MAX_DEPTH = 2
 """Encodings of encodings that are read: base64 of base64."""
 
@@ -36,8 +40,8 @@ MAX_DEPTH = 2
 class Redactor:
     """Replaces sensitive values by placeholders such as `<EMAIL>`. One instance serves all threads.
 
-    `recognisers` (default: all built-in ones, loaded with the first text) are asked in order, though order decides nothing: findings that overlap are united. A text of more than
-    `max_chars` characters is not searched; the whole of it becomes `<OVERSIZE>`. `placeholder_key` has 32 bytes or more and
+    `recognisers` (default: all built-in ones, loaded with the first text) are asked in order, though order decides nothing: findings that overlap are united. A text may have any
+    length; of one with more than `piece_chars` characters about so many are searched at once. `placeholder_key` has 32 bytes or more and
     is used by `for_thread` only. Default: DISCREET_PLACEHOLDER_KEY, else the key file in the data folder, made when needed.
 
     Example:
@@ -49,11 +53,11 @@ class Redactor:
         self,
         *,
         recognisers: Sequence[Recogniser] | None = None,
-        max_chars: int = 100_000,
+        piece_chars: int = PIECE_CHARS,
         placeholder_key: PlaceholderKey | None = None,
     ) -> None:
         self._given = None if recognisers is None else tuple(recognisers)
-        self._max_chars = max_chars
+        self._piece_chars = piece_chars
         self._placeholder_key = placeholder_key
         self._clean = CleanTexts()
 
@@ -158,13 +162,16 @@ class Redactor:
 
     def settled(self, text: str) -> list[Finding]:
         """Return the findings of all passes over storable `text`, as places in it."""
+        if len(text) > self._piece_chars:
+            return found_in_pieces(text, self._settled, self.carried, self._piece_chars)
+        return self._settled(text)
+
+    def _settled(self, text: str) -> list[Finding]:
         findings: list[Finding] = []
         parts: list[Span] | None = None
         limit = MOST_WORK * max(len(text), SHORT_CHARS)
         while limit > 0:
             current = with_placeholders(text, findings)
-            if len(current.text) > self._max_chars:
-                return [Finding(OVERSIZE, 0, len(text))]
             parts = [(0, len(current.text))] if parts is None else parts
             new = [each for part in parts for each in self._found_in(current, part)]
             if not new:

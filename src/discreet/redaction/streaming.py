@@ -6,18 +6,12 @@ import re
 from typing import Protocol
 
 from discreet.redaction.findings import Finding
-from discreet.redaction.normalise import normalise
+from discreet.redaction.pieces import CONTEXT, HOLD_BACK, PLACE, context_start, last_cut
 from discreet.redaction.placeholders import OVERSIZE, issue
 from discreet.state.text import storable
 
-HOLD_BACK = 512
-"""Characters after a cut that are enough to know. No value with spaces in it is longer, a private key apart."""
-
 NEARBY = 32
 """Characters behind a value that are known before what follows it comes out early: they may be more of it."""
-
-CONTEXT = 1024
-"""Characters before a cut that recognisers still see: words such as "password" stand nearer than that."""
 
 STEP = 64
 """New characters that are worth another look; more where much is held, so that the work stays linear."""
@@ -31,19 +25,11 @@ MAX_RUN = 4096
 MAX_HELD = 32_768
 """Characters of one value, a private key, and what it stands in."""
 
-PLACE = re.compile(r"\s+|(?<=[^\x00-\x7f][。、，！？；：])")
-"""Where a text may be cut: white space, and clauses of scripts that have none. No token goes across either."""
-
-LINE = re.compile("\n")
-
 ESCAPED_ROWS = re.compile(r".*[A-Za-z0-9+/=]{16}(?=\\)", re.DOTALL)
 """Lines of a key whose breaks are written as escapes, to the end of one. What is put behind it goes on with it."""
 
 END_OF_RUN = re.compile(r"\s+[^\s\d+(.-]")
 """Where something else begins than a run that was masked, or the rest of a number in it."""
-
-NUMBER_BEFORE = re.compile(r"[0-9][ \t\n.()-]*\Z")
-NUMBER_AFTER = re.compile(r"[ \t\n.()+-]*[0-9]")
 
 
 class Findable(Protocol):
@@ -147,18 +133,8 @@ class StreamingRedactor:
         return out
 
     def _last_cut(self, limit: int, findings: list[Finding]) -> int | None:
-        places = [match.start() for match in PLACE.finditer(self._text, self._done + 1, limit)]
         nearby = NEARBY if self._early else 0
-        spans = [(each.start, each.end + nearby) for each in findings]
-        for place in reversed(places):
-            if not any(start < place < end for start, end in spans) and not self._splits_number(place):
-                return place
-        return None
-
-    def _splits_number(self, place: int) -> bool:
-        before = normalise(self._text[max(0, place - 24) : place]).text
-        after = normalise(self._text[place : place + 24]).text
-        return NUMBER_BEFORE.search(before) is not None and NUMBER_AFTER.match(after) is not None
+        return last_cut(self._text, self._done, limit, [(each.start, each.end + nearby) for each in findings])
 
     def _emit(self, end: int, findings: list[Finding]) -> str:
         """Return what stands between what is out and `end`. A value that begins in what is out is masked from there on."""
@@ -199,10 +175,8 @@ class StreamingRedactor:
 
     def _forget(self) -> None:
         """Drop what is out but for the context, which begins at a word."""
-        if self._done > 2 * CONTEXT:
-            first = self._done - CONTEXT
-            place = LINE.search(self._text, first, self._done) or PLACE.search(self._text, first, self._done)
-            start = place.end() if place else first
+        start = context_start(self._text, self._done)
+        if start:
             carried = self._redactor.carried(self._text[:start])
             self._text = carried + self._text[start:]
             self._done += len(carried) - start

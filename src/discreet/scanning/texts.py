@@ -10,18 +10,13 @@ from discreet.checkpoint.message_ids import ENGINE_ID
 from discreet.redaction.blocks import joined_safely
 from discreet.redaction.clean_texts import digest_of
 from discreet.redaction.engine import Redactor
-from discreet.redaction.findings import Finding, merge
+from discreet.redaction.findings import Finding
 from discreet.redaction.id_forms import NEUTRAL, is_id, is_name_of_id, is_named_id, is_secret, told_by_name
 from discreet.redaction.placeholders import BYTES, SECRET, written
 from discreet.redaction.threads import ThreadRedactor
 from discreet.redaction.walker import DATA_URL, MAX_NAMED_CHARS, MEDIA_NAMES, PAYLOAD
 from discreet.scanning.recent import Recent
 from discreet.state.text import storable
-
-WINDOW: Final = 90_000
-"""Characters that are searched at once: below the redactor's own limit, from which on it masks the whole of a text."""
-OVERLAP: Final = 8_000
-"""Longer than any value that has an end."""
 
 LEAST_CHARS: Final = 4
 """No shorter text is a value by itself, and few are under a name."""
@@ -90,7 +85,7 @@ class Texts:
         return self.redact(joined_safely(blocks, self), thread=thread)
 
     def findings(self, text: str) -> list[Finding]:
-        """Return what is found in storable `text`, however long it is."""
+        """Return what is found in storable `text`."""
         return self._findings(text, None)
 
     def _search(self, text: str, name: str | None) -> Found:
@@ -113,8 +108,6 @@ class Texts:
         return "".join([*parts, text[done:]])
 
     def _findings(self, text: str, name: str | None) -> list[Finding]:
-        if len(text) > WINDOW:
-            return self._in_windows(text)
         if is_secret(text, name):
             return [Finding(SECRET, 0, len(text))]
         if is_named_id(text, name):
@@ -131,13 +124,6 @@ class Texts:
         return [
             Finding(each.type, max(0, each.start - before), each.end - before) for each in found if each.end > before
         ]
-
-    def _in_windows(self, text: str) -> list[Finding]:
-        found: list[Finding] = []
-        for begin in range(0, len(text), WINDOW - OVERLAP):
-            findings = self._redactor.findings(text[begin : begin + WINDOW])
-            found += [Finding(each.type, each.start + begin, each.end + begin) for each in findings]
-        return merge(found)
 
 
 def _tells(text: str, name: str) -> bool:

@@ -184,18 +184,6 @@ def test_a_text_that_does_not_settle_is_masked_as_a_whole():
     assert Redactor(recognisers=[FirstLetter()]).redact("a" * 4_000) == "<UNKNOWN>"
 
 
-def test_a_text_too_long_to_search_is_masked_as_a_whole():
-    redactor = Redactor(max_chars=20)
-    assert redactor.redact("x" * 20) == "x" * 20
-    assert redactor.redact("x" * 21) == "<OVERSIZE>"
-    assert redactor.findings("x" * 21) == [Finding("OVERSIZE", 0, 21)]
-
-
-def test_a_result_too_long_to_search_again_is_masked_as_a_whole():
-    redactor = Redactor(max_chars=20)
-    assert redactor.redact("a@b.co c@d.co e@f.co") == "<OVERSIZE>"
-
-
 def test_findings_tell_type_and_place_but_never_the_value():
     text = "ann@example.com or 0912345678"
     assert REDACTOR.findings(text) == [Finding("EMAIL", 0, 15), Finding("PHONE", 19, 29)]

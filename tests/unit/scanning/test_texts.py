@@ -6,7 +6,7 @@ import pytest
 from discreet.redaction import Redactor
 from discreet.scanning.inspecting import Inspector
 from discreet.scanning.messages import ENCRYPTED, MEDIA, PICKLES
-from discreet.scanning.texts import NOTHING, OVERLAP, WINDOW, Texts, number_text
+from discreet.scanning.texts import NOTHING, Texts, number_text
 from discreet.scanning.values import decode_typed
 from discreet.scanning.values.msgpack import pack
 
@@ -62,15 +62,6 @@ def test_what_was_searched_is_not_searched_again():
         texts.find(f"number {number}")
     assert texts.find(f"Write to {MAIL}.").types == ("EMAIL",)
     assert redactor.asked == 12
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [0, WINDOW - OVERLAP - 5, WINDOW - 5, WINDOW + 10, 2 * WINDOW])
-def test_long_texts_are_searched_at_every_place(texts, at):
-    words = "All is well. " * (3 * WINDOW // 13)
-    text = f"{words[:at]} {MAIL} {words[at:]}"
-    assert texts.find(text).types == ("EMAIL",)
-    assert texts.redact(text) == f"{words[:at]} <EMAIL> {words[at:]}"
 
 
 @pytest.mark.parametrize(

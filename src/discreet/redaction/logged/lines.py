@@ -16,7 +16,7 @@ from discreet.redaction.findings import Finding, merge
 from discreet.redaction.logged.kept import kept_spans
 from discreet.redaction.logged.tracebacks import frame_spans
 from discreet.redaction.normalized_text import BLANK, Span
-from discreet.redaction.placeholders import UNKNOWN, issue, untagged, written
+from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, untagged, written
 from discreet.redaction.walker import redact_object
 from discreet.state.text import storable
 
@@ -25,6 +25,8 @@ SCALARS = (str, int, float, bool, type(None), UUID, date, time, timedelta)
 _SCALARS = frozenset((*SCALARS,))
 MOST_LOOKED_OVER = 4_000
 """Characters that take 0.3 ms to find what stays in, before a table can be looked into."""
+MOST_READ = 100_000
+"""Characters of one text of a line. To search more takes half a second, in which nothing else is written."""
 _MOST_KNOWN = 10_000
 _STAND_IN = written(UNKNOWN)
 """Stands for what stays where nothing may be found in it, nor across it: no number goes on behind a time."""
@@ -90,7 +92,9 @@ class LineRedactor:
             self._local.left = None
 
     def redact(self, text: str) -> str:
-        """Return `text` redacted, never with a tag."""
+        """Return `text` redacted, never with a tag; `<OVERSIZE>` if it is longer than what is read of a line."""
+        if len(text) > MOST_READ:
+            return issue(OVERSIZE)
         if not isinstance(self._redactor, Redactor):
             self._spend(len(text))
             return self._redactor.redact(text)
