@@ -19,6 +19,7 @@ from discreet.checkpoint.postgres import AsyncPostgresTier
 from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST
+from discreet.checkpoint.run_input import take_given
 from discreet.checkpoint.spill import Spilled, SpillStore
 from discreet.checkpoint.turn_ends import astore_end
 from discreet.checkpoint.write_plan import PutPlan
@@ -32,6 +33,7 @@ class AsyncApi(TwoTierSaver):
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
         config = self._stored(config, stores=in_run(config))
+        given = take_given(config, self.policy.messages) if in_run(config) else None
         since, at = self._late.last(config), None
         found = self._reader.held(config)
         if found is None:
@@ -45,9 +47,11 @@ class AsyncApi(TwoTierSaver):
             if found is None and self._reader.may_be_traced(config):
                 found = await self._atraced_step(config)
         if in_run(config) and not self._late.is_only_a_look(config):
-            self._tiers.begin(config, found)
+            taken = self._reader.taking(config, found, given)
+            self._tiers.begin(config, found, given)
             await self._aseed(found)
             self._late.begin(config, since, at)
+            return taken
         return found
 
     async def alist(
@@ -216,11 +220,11 @@ class AsyncApi(TwoTierSaver):
                 await self._durable.aput_writes(*waiting)
             if pause := self._tiers.replan_pause(plan):
                 await self._astore(config, pause)
-            if plan.closing and self._history_ttl and (spill := self._aspill) and not locate(plan.config)[1].ns:
+            if plan.closes and self._history_ttl and (spill := self._aspill) and not locate(plan.config)[1].ns:
                 ended = self._interrupts.ended(plan.config)
                 since = self._late.last_known(config)
                 await spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl, since=since)
-            if plan.closing and self._interrupts.over(plan.config) and (spill := self._aspill):
+            if plan.closes and self._interrupts.over(plan.config) and (spill := self._aspill):
                 await spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
 
     async def _arejoin(self, config: RunnableConfig, stored: CheckpointTuple | None) -> None:

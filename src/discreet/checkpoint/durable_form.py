@@ -14,7 +14,7 @@ from discreet.checkpoint.answers import is_answer
 from discreet.checkpoint.channels import PART, START, WHOLE, NextVersion, disarmed, is_quiescent, marked
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
 from discreet.checkpoint.filter import FilteredCheckpoint, filter_checkpoint
-from discreet.checkpoint.messages import Chosen, Said, Turn, fold, said_last
+from discreet.checkpoint.messages import Chosen, Said, Turn, dangling, fold, said_last
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.checkpoint.user_input import Read
@@ -56,6 +56,10 @@ class DurableForm:
         """
         return all(not messages or is_answer(messages[-1]) for messages in self.conversations(checkpoint))
 
+    def waits(self, checkpoint: Checkpoint) -> bool:
+        """Return whether the last thing said is a call without a result: a tool of the client runs it, and the result comes alone."""
+        return any(map(dangling, self.conversations(checkpoint)))
+
     def read(self, found: CheckpointTuple) -> Read:
         """Return what a run begins with that goes on from `found`: of its messages, and those that its tasks have written."""
         written = [value for _, channel, value in found.pending_writes or [] if channel in self._policy.messages]
@@ -81,7 +85,11 @@ class DurableForm:
             turn=turn,
             known=thread.known,
             said=Said(
-                came_in=thread.input_of(place.ns), stored=thread.known.ids, unended=unended, answers=thread.known.answer
+                came_in=thread.input_of(place.ns),
+                stored=thread.known.ids,
+                unended=unended,
+                read=thread.ended,
+                answers=thread.known.answer,
             ),
             before=thread.before(place.ns, self._policy.messages),
             opening=opening,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -99,7 +99,7 @@ class InputTracker:
                 continue
             new = [message for message in _after_read(written, thread, read) if isinstance(message, BaseMessage)]
             came_in.note_named(channel, new)
-            thread.name_new(ns, channel, [message.id for message in new])
+            thread.name_new(ns, channel, [message.id for message in new if not isinstance(message, ToolMessage)])
 
     def note_writes(
         self, thread: ThreadScratch, place: CheckpointRef, writes: Sequence[tuple[str, Any]], *, from_caller: bool

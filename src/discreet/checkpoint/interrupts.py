@@ -11,6 +11,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT
 
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, locate
+from discreet.checkpoint.durable_form import ANSWER_BY
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.serialization import deserialize, serialize
 from discreet.checkpoint.spill import Spilled, Version
@@ -26,14 +27,14 @@ class Interrupts:
         self._serde = serde
 
     def leaving(self, config: RunnableConfig) -> Spilled | None:
-        """Return what to spill of the thread, if a task of its newest step has asked a question.
+        """Return what to spill of the thread, if a task of its newest step has asked a question, or calls wait for results.
 
         Whatever changes then is spilled anew: tasks beside the one that asked go on, and must not run again elsewhere.
         """
         thread_id, _ = locate(config)
         with self._scratch.reading(thread_id) as thread:
             head = thread.head("") if thread else None
-            if thread is None or head is None or not thread.asks(CheckpointRef("", head)):
+            if thread is None or head is None or not thread.is_waiting(CheckpointRef("", head)):
                 return None
             spilled = Spilled.now(head, serialize(thread, self._serde))
             thread.spilled = spilled.version
@@ -44,7 +45,9 @@ class Interrupts:
         thread_id, place = locate(config)
         if place.ns:
             return False
-        asks = stored is not None and any(channel == INTERRUPT for _, channel, _ in stored.pending_writes or [])
+        asks = stored is not None and (
+            ANSWER_BY in stored.metadata or any(channel == INTERRUPT for _, channel, _ in stored.pending_writes or [])
+        )
         with self._scratch.reading(thread_id) as thread:
             return asks or (thread is not None and thread.spilled is not None)
 

@@ -64,6 +64,8 @@ class Said:
     """Returns the answer that the durable tier has under an id."""
     unended: AbstractSet[str] = frozenset()
     """Texts of the model in turns that failed or were given up: no answers, though another message of the user follows."""
+    read: AbstractSet[str] = frozenset()
+    """Texts of the model at which a turn has waited for the user, beside a call too."""
     structured: Any = None
     """The structured response of an agent, which is the answer of its turn."""
     told_tools: Collection[str] = field(default_factory=frozenset)
@@ -133,6 +135,8 @@ def _answer(message: Any, said: Said) -> BaseMessage | None:
         return None
     if is_answer(message) and text_of(message) not in said.unended:
         return message
+    if _calls(message) and (told := _read_of(message, said.read)):
+        return told[0]
     return said.answers(message.id) if message.id in said.stored else None
 
 
@@ -207,31 +211,56 @@ def fold(before: Chosen, given: Sequence[BaseMessage]) -> Chosen:
     return Chosen.of(folded)
 
 
-def dangling(messages: Sequence[BaseMessage]) -> bool:
-    """Return whether the last thing said is a tool call without all of its results: providers refuse what follows."""
+def open_calls(messages: Sequence[BaseMessage]) -> frozenset[str]:
+    """Return the ids of the tool calls that were said last, if one of them has no result."""
     results: set[str] = set()
     for message in reversed(messages):
         if isinstance(message, ToolMessage):
             results.add(message.tool_call_id)
         elif isinstance(message, AIMessage):
-            return any(call["id"] not in results for call in message.tool_calls)
+            calls = frozenset(str(call["id"]) for call in message.tool_calls)
+            return frozenset() if calls <= results else calls
         else:
-            return False
-    return False
+            break
+    return frozenset()
 
 
-def without_dead_calls(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return `messages` without tool calls that lack a result and can't get one: a user's message follows them."""
+def dangling(messages: Sequence[BaseMessage]) -> bool:
+    """Return whether the last thing said is a tool call without all of its results: providers refuse what follows."""
+    return bool(open_calls(messages))
+
+
+def without_open_calls(messages: Sequence[BaseMessage], read: Collection[str] | None = None) -> list[BaseMessage]:
+    """Return `messages` without the tool calls that were said last, if one lacks a result.
+
+    Their text stays if it is among what the user has `read`; by default it was.
+    """
+    if not open_calls(messages):
+        return list(messages)
+    called = max(at for at, message in enumerate(messages) if isinstance(message, AIMessage))
+    return [*messages[:called], *_read_of(messages[called], read)]
+
+
+def without_dead_calls(messages: Sequence[BaseMessage], read: Collection[str] | None = ()) -> list[BaseMessage]:
+    """Return `messages` without tool calls that lack a result and can't get one: a user's message follows them.
+
+    Their text stays if it is among what the user has `read`.
+    """
     kept: list[BaseMessage] = []
     round_: list[BaseMessage] = []
     for message in messages:
         if isinstance(message, HumanMessage) and round_ and dangling(round_):
-            round_ = []
+            round_ = without_open_calls(round_, read)
         elif not isinstance(message, ToolMessage):
             kept += round_
             round_ = []
         round_.append(message)
     return [*kept, *round_]
+
+
+def _read_of(called: BaseMessage, read: Collection[str] | None) -> list[AIMessage]:
+    """Return the text beside a call, if there is any and the user has read it."""
+    return turn_answers([called], over=False) if read is None or text_of(called) in read else []
 
 
 def _is_text(message: BaseMessage) -> bool:

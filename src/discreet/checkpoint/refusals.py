@@ -35,10 +35,10 @@ def refuse_lost(thread: ThreadScratch, config: RunnableConfig, parent: Checkpoin
     if source == "update" and parent.checkpoint_id and parent.ns == "" and parent not in thread.anchors:
         raise TransientStateLostError
     if in_run(config) and (thread.refused or (source == "fork" and parent in thread.unfinished)):
-        raise lost(thread)
+        raise lost(thread.answer_by)
 
 
-def lost(thread: ThreadScratch) -> TransientStateLostError:
-    """Return why an answer finds nothing."""
-    expired = thread.answer_by and datetime.fromisoformat(thread.answer_by) <= datetime.now(UTC)
-    return PauseExpiredError(thread.answer_by) if expired else TransientStateLostError()
+def lost(answer_by: str) -> TransientStateLostError:
+    """Return why an answer finds nothing. `answer_by`: until when it could be given, as ISO 8601; empty if nobody knows."""
+    expired = answer_by and datetime.fromisoformat(answer_by) <= datetime.now(UTC)
+    return PauseExpiredError(answer_by) if expired else TransientStateLostError()

@@ -19,6 +19,7 @@ from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
 from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST
+from discreet.checkpoint.run_input import take_given
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore, SyncSpillStore
 from discreet.checkpoint.turn_ends import store_end
 from discreet.checkpoint.write_plan import PutPlan
@@ -31,6 +32,7 @@ class SyncApi(TwoTierSaver):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
         config = self._stored(config, stores=in_run(config))
+        given = take_given(config, self.policy.messages) if in_run(config) else None
         since, at = self._late.last(config), None
         found = self._reader.held(config)
         if found is None:
@@ -44,9 +46,11 @@ class SyncApi(TwoTierSaver):
             if found is None and self._reader.may_be_traced(config):
                 found = self._traced_step(config)
         if in_run(config) and not self._late.is_only_a_look(config):
-            self._tiers.begin(config, found)
+            taken = self._reader.taking(config, found, given)
+            self._tiers.begin(config, found, given)
             self._seed(found)
             self._late.begin(config, since, at)
+            return taken
         return found
 
     def list(
@@ -210,11 +214,11 @@ class SyncApi(TwoTierSaver):
                 self._durable.put_writes(*waiting)
             if pause := self._tiers.replan_pause(plan):
                 self._store(config, pause)
-            if plan.closing and self._history_ttl and (spill := self._spill) and not locate(plan.config)[1].ns:
+            if plan.closes and self._history_ttl and (spill := self._spill) and not locate(plan.config)[1].ns:
                 ended = self._interrupts.ended(plan.config)
                 since = self._late.last_known(config)
                 spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl, since=since)
-            if plan.closing and self._interrupts.over(plan.config) and (spill := self._spill):
+            if plan.closes and self._interrupts.over(plan.config) and (spill := self._spill):
                 spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
 
     def _rejoin(self, config: RunnableConfig, stored: CheckpointTuple | None) -> None:

@@ -56,6 +56,10 @@ class ThreadScratch:
     """Places where a task asked a question before the checkpoint came."""
     asked: dict[CheckpointRef, Sequence[tuple[str, Any]]] = field(default_factory=dict)
     """Places where a task asked a question while the checkpoint was being stored, and what it wrote."""
+    waits: set[CheckpointRef] = field(default_factory=set)
+    """Ends of runs whose last calls had no result. It may come, and the turn is open until then."""
+    answering: CheckpointRef | None = None
+    """Which of them the run goes on from that is under way, if results of its calls are all that it brings."""
     started: set[CheckpointRef] = field(default_factory=set)
     """Stored checkpoints of a turn that another process began, and this one takes over."""
     alone: set[CheckpointRef] = field(default_factory=set)
@@ -195,6 +199,10 @@ class ThreadScratch:
             channel == INTERRUPT for _, channel, _, _ in self.turn.writes.get((self.thread_id, *place), {}).values()
         )
 
+    def is_waiting(self, place: CheckpointRef) -> bool:
+        """Return whether a person, or a client's tool, has to answer before the turn goes on from `place`."""
+        return place in self.waits or self.asks(place)
+
     def has_output(self, place: CheckpointRef) -> bool:
         """Return whether a task at `place` has written something else than what happened to it."""
         rows = self.turn.writes.get((self.thread_id, *place), {})
@@ -290,7 +298,7 @@ class ThreadScratch:
     def _of_open_turn(self) -> list[Any]:
         """Return what says something of the open turn alone."""
         return [
-            *(self.overtaken, self.paused, self.asked, self.alone, self.begun, self.unfinished),
+            *(self.overtaken, self.paused, self.asked, self.waits, self.alone, self.begun, self.unfinished),
             *(self.said, self.ended, self.read, self.began),
         ]
 
@@ -359,6 +367,8 @@ class ThreadScratch:
             overtaken={},
             paused=set(self.paused),
             asked={},
+            waits=set(self.waits),
+            answering=None,
             started=set(self.started),
             alone=set(self.alone),
             openings=set(self.openings),

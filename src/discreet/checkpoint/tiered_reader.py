@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
+from langgraph.checkpoint.serde.types import INTERRUPT
 
-from discreet.checkpoint.channels import PART, NextVersion, disarmed, mark_of
+from discreet.checkpoint.channels import PART, NextVersion, disarmed, is_quiescent, mark_of
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
-from discreet.checkpoint.durable_form import UNFINISHED
-from discreet.checkpoint.messages import dangling, without_dead_calls
+from discreet.checkpoint.durable_form import ANSWER_BY, UNFINISHED
+from discreet.checkpoint.messages import open_calls, without_dead_calls, without_open_calls
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.checkpoint.restart import restarted
+from discreet.checkpoint.refusals import lost
+from discreet.checkpoint.run_input import Given, calls_in, goes_on
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.checkpoint.trace import traced
@@ -54,7 +56,8 @@ class TieredReader:
             with self._scratch.reading(thread_id) as thread:
                 head = thread.head(place.ns, ended=not starting or thread.lost_nothing(place.ns)) if thread else None
                 if thread and head and (stored is None or head >= stored.checkpoint["id"]):
-                    return self._newest(thread, CheckpointRef(place.ns, head), starting=starting, stored=stored)
+                    held = thread.get(CheckpointRef(place.ns, head), self._serde)
+                    return self._without_dead_calls(held, thread) if held and starting else held
                 if thread and thread.head(place.ns) and place.ns == "":
                     logger.info("scratch_stale", extra={"thread_id": thread_id})
                     self._scratch.drop(thread_id)
@@ -68,41 +71,57 @@ class TieredReader:
                 stored = stored._replace(metadata=metadata)
         return self.overlay(stored) if stored else None
 
-    def _newest(
-        self, thread: ThreadScratch, place: CheckpointRef, *, starting: bool, stored: CheckpointTuple | None
+    def taking(
+        self, config: RunnableConfig, found: CheckpointTuple | None, given: Given | None
     ) -> CheckpointTuple | None:
-        """Return the head of the open turn, so that a run can go on from it with a new message as well as without."""
-        head = thread.get(place, self._serde)
-        if head is None or not starting:
-            return head
-        seen = {channel for _, channel, _ in head.pending_writes or []}
-        if ":" not in place.ns and ERROR in seen and INTERRUPT not in seen and self._dangles(head):
-            paths = thread.paths(place)
-            head = restarted(head, paths, self._policy.messages) or self._before(thread, place) or stored or head
-        return self._without_dead_calls(head)
+        """Return `found` as what a run goes on from that was `given` something.
 
-    def _without_dead_calls(self, found: CheckpointTuple) -> CheckpointTuple:
+        Calls without a result that were said last are there for a run that brings one. For any other they are not, so
+        that no model meets them; of what the user has read the text stays.
+
+        Raises:
+            TransientStateLostError: It brings the result of a call that isn't here.
+        """
+        thread_id, place = locate(config)
+        if given is None:
+            return found
+        if place.ns == "" and given.results - given.calls - (self._calls(found) if found else frozenset()):
+            raise lost(str(found.metadata.get(ANSWER_BY, "")) if found else "")
+        if found is None or goes_on(config, found):
+            return found
+        called = frozenset().union(*map(open_calls, self._conversations(found)))
+        if not called or given.results & called:
+            return found
+        with self._scratch.reading(thread_id) as thread:
+            at_rest = is_quiescent(found.checkpoint["channel_values"])
+            read = None if at_rest else set(thread.ended) if thread else set()
+        return self._with_messages(found, lambda messages: without_open_calls(messages, read))
+
+    def _without_dead_calls(self, found: CheckpointTuple, thread: ThreadScratch) -> CheckpointTuple:
         """Return `found` without them, in its writes too: a subgraph writes the whole conversation that it was given."""
+        return self._with_messages(found, lambda messages: without_dead_calls(messages, thread.ended))
 
-        def alive(channel: str, value: Any) -> Any:
-            is_conversation = channel in self._policy.messages and isinstance(value, list)
-            return without_dead_calls(value) if is_conversation else value
+    def _with_messages(
+        self, found: CheckpointTuple, change: Callable[[list[BaseMessage]], list[BaseMessage]]
+    ) -> CheckpointTuple:
+        """Return `found` with its conversations changed, in its writes too."""
 
-        values = {channel: alive(channel, value) for channel, value in found.checkpoint["channel_values"].items()}
-        writes = [(task_id, channel, alive(channel, value)) for task_id, channel, value in found.pending_writes or []]
+        def changed(channel: str, value: Any) -> Any:
+            return change(value) if channel in self._policy.messages and isinstance(value, list) else value
+
+        values = {channel: changed(channel, value) for channel, value in found.checkpoint["channel_values"].items()}
+        writes = [(task_id, channel, changed(channel, value)) for task_id, channel, value in found.pending_writes or []]
         return found._replace(checkpoint={**found.checkpoint, "channel_values": values}, pending_writes=writes)
 
-    def _before(self, thread: ThreadScratch, place: CheckpointRef) -> CheckpointTuple | None:
-        """Return the last checkpoint before the calls that a failed step has. There they are the model's pending writes."""
-        before = thread.parent(place)
-        found = thread.get(before, self._serde) if before else None
-        return self._before(thread, before) if before and found and self._dangles(found) else found
-
-    def _dangles(self, found: CheckpointTuple) -> bool:
+    def _conversations(self, found: CheckpointTuple) -> list[list[BaseMessage]]:
         values = found.checkpoint["channel_values"]
-        return any(
-            dangling(values[channel]) for channel in self._policy.messages if isinstance(values.get(channel), list)
-        )
+        return [values[channel] for channel in self._policy.messages if isinstance(values.get(channel), list)]
+
+    def _calls(self, found: CheckpointTuple) -> frozenset[str]:
+        """Return the calls in a checkpoint and in what its tasks have written."""
+        written = [value for _, channel, value in found.pending_writes or [] if channel in self._policy.messages]
+        lists = [*self._conversations(found), *(value if isinstance(value, list) else [value] for value in written)]
+        return frozenset().union(*map(calls_in, lists))
 
     def may_be_traced(self, config: RunnableConfig) -> bool:
         """Return whether a checkpoint that `config` names, and that nobody has, may be a step of a turn that is over."""

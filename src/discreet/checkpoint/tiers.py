@@ -33,6 +33,7 @@ from discreet.checkpoint.input_tracker import InputTracker
 from discreet.checkpoint.messages import Said, Turn
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.refusals import lost, refuse_lost, refuse_pregel
+from discreet.checkpoint.run_input import Given, orphans
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_operations import by_task
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
@@ -76,8 +77,8 @@ class Tiers:
             known = thread is not None and place in thread.anchors and not forgotten
         return None if known else bare(thread_id, *place)
 
-    def begin(self, config: RunnableConfig, found: CheckpointTuple | None) -> None:
-        """Take note of the checkpoint that a run is about to go on from.
+    def begin(self, config: RunnableConfig, found: CheckpointTuple | None, given: Given | None = None) -> None:
+        """Take note of the checkpoint that a run is about to go on from, with what it was `given`.
 
         Raises:
             TransientStateLostError: It is named and nowhere any more. LangGraph would begin an empty thread.
@@ -89,7 +90,10 @@ class Tiers:
             held = thread.is_open(place) or (thread.holds(place) and not (found and mark_of(found.checkpoint)))
             if place.ns == "":
                 thread.refused = False
-                thread.begun.add(place)
+                waits = place in thread.waits
+                thread.answering = place if waits and given is not None and given.alone else None
+                if not waits or (given is not None and not given.alone):
+                    thread.begun.add(place)
             self._inputs.begin(thread, place.ns, found, held=held)
         if found is not None and not held:
             self.learn(found, starting=True)
@@ -180,13 +184,16 @@ class Tiers:
         with self.scratch.thread(thread_id) as thread:
             refuse_lost(thread, config, parent, source)
             whole = self._deltas.resolve(thread, parent, checkpoint, metadata) if kept else checkpoint
+            if source == "update" and not thread.is_foreign(parent):
+                self._refuse_results(thread, parent, whole)
             if kept:
                 self._inputs.note_put(thread, config, parent, whole, source, goes_on=_is_next(thread, parent))
             stored = self._filter(thread, place, parent, whole, source=source, closing=closing) if kept else None
             anchor = thread.anchors.get(parent)
             plan = PutPlan(bare(thread_id, *place))
             if closing:
-                plan = plan._replace(closing=Whole(config, checkpoint, metadata))
+                waits = stored is not None and stored.asked
+                plan = plan._replace(closing=Whole(config, checkpoint, metadata), waits=waits)
             elif source or stored is None:
                 self._keep(thread, place, Whole(config, checkpoint, metadata), anchor)
             if opening:
@@ -200,6 +207,18 @@ class Tiers:
             if closing and self._policy.trace and place.ns == "":
                 stored_metadata = cast("CheckpointMetadata", {**stored_metadata, TRACE: trace_of(thread, self._serde)})
             return plan._replace(durable=self._form.put(thread, place, anchor, stored, stored_metadata))
+
+    def _refuse_results(self, thread: ThreadScratch, parent: CheckpointRef, updated: Checkpoint) -> None:
+        """Refuse an update that brings the result of a call that isn't here: no provider would take it.
+
+        Raises:
+            TransientStateLostError: It does.
+        """
+        held = thread.get(parent, self._serde)
+        there = self._form.read(held).ids if held else frozenset()
+        for messages in self._form.conversations(updated):
+            if any(message.id not in there for message in orphans(messages)):
+                raise lost(thread.answer_by)
 
     def plan_pause(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> PutPlan | None:
         """Say what to store of a checkpoint in RAM at which a task has just asked a question.
@@ -258,10 +277,10 @@ class Tiers:
         thread_id, place = locate(plan.config)
         with self.scratch.thread(thread_id) as thread:
             waiting = thread.overtaken.pop(place, [])
-            if plan.closing is not None:
-                if keep := self.scratch.keep_closed:
-                    _, parent = locate(plan.closing.config)
-                    self._keep(thread, place, plan.closing, thread.anchors.get(parent))
+            keep = self.scratch.keep_closed
+            if plan.closing is not None and (plan.waits or keep):
+                self._keep_end(thread, place, plan)
+            if plan.closes:
                 thread.close(place, keep)
             thread.note_stored(place, value_versions(plan.durable.checkpoint))
             thread.seeds[place] = self._deltas.seeds(plan.durable.checkpoint)
@@ -279,8 +298,7 @@ class Tiers:
         if plan.closing is not None:
             thread_id, place = locate(plan.config)
             with self.scratch.thread(thread_id) as thread:
-                _, parent = locate(plan.closing.config)
-                self._keep(thread, place, plan.closing, thread.anchors.get(parent))
+                self._keep_end(thread, place, plan)
                 thread.ended |= self._form.said_in(plan.closing.checkpoint)
 
     def check_answer(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str) -> None:
@@ -295,9 +313,10 @@ class Tiers:
         thread_id, place = locate(config)
         with self.scratch.thread(thread_id) as thread:
             answers = task_id == NO_TASK and any(channel == RESUME for channel, _ in writes)
-            thread.refused = thread.refused or (answers and not (thread.holds(place) or thread.asks(place)))
+            here = (thread.holds(place) or thread.asks(place)) and place not in thread.waits
+            thread.refused = thread.refused or (answers and not here)
             if thread.refused and in_run(config):
-                raise lost(thread)
+                raise lost(thread.answer_by)
             self._inputs.note_writes(thread, place, writes, from_caller=task_id == NO_TASK or not in_run(config))
 
     def plan_writes(
@@ -346,6 +365,15 @@ class Tiers:
             with self.scratch.thread(thread_id) as thread:
                 thread.keep_heads()
 
+    def _keep_end(self, thread: ThreadScratch, place: CheckpointRef, plan: PutPlan) -> None:
+        """Keep the end of a run in RAM."""
+        if plan.closing is not None:
+            _, parent = locate(plan.closing.config)
+            self._keep(thread, place, plan.closing, thread.anchors.get(parent))
+        if plan.waits and plan.closing is not None:
+            thread.waits.add(place)
+            thread.ended |= self._form.said_in(plan.closing.checkpoint)  # the user has read it
+
     def _keep(self, thread: ThreadScratch, place: CheckpointRef, whole: Whole, anchor: str | None) -> None:
         if whole.metadata.get("source") == "loop":
             thread.said |= self._form.said_in(whole.checkpoint)
@@ -376,10 +404,13 @@ class Tiers:
                 over = thread.is_foreign(parent) and not thread.holds(parent) and parent not in thread.started
                 turn = Turn.OVER if over else Turn.LEFT
             filtered = self._form.filtered(thread, place, whole, turn, opening=opening)
+            if opening and parent == thread.answering:
+                return None  # there is nothing to store of it, and the client may send it again
             if opening and place.ns == "":
                 return Stored(self._form.folded(thread, place, self._form.build(thread, place, filtered)))
             if closing or filtered.complete:
-                return Stored(self._form.build(thread, place, filtered), whole=filtered.complete)
+                asked = closing and place.ns == "" and self._form.waits(whole)
+                return Stored(self._form.build(thread, place, filtered), asked=asked, whole=filtered.complete)
         if place in thread.paused:
             thread.ended |= self._form.said_in(whole)
             return self._form.paused(thread, place, whole, answerable=not thread.has_inside(place))
@@ -391,7 +422,7 @@ class Tiers:
 
 def _is_next(thread: ThreadScratch, parent: CheckpointRef) -> bool:
     """Return whether what follows `parent` goes on with the turn that is here, and doesn't begin it."""
-    another_run = parent in thread.alone and parent in thread.begun
+    another_run = parent in thread.begun and (parent in thread.alone or parent in thread.waits)
     return (thread.holds(parent) and not another_run) or parent in thread.started
 
 

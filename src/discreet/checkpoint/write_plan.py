@@ -32,7 +32,7 @@ class Stored(NamedTuple):
     unfinished: bool = False
     """Whether it is a part of the middle of a turn, from which no node starts."""
     asked: bool = False
-    """Whether it waits for an answer, which reaches it while its turn is in RAM or in the spill."""
+    """Whether it waits for an answer, or for the results of calls, which reach it while its turn is in RAM or in the spill."""
     whole: bool = False
     """Whether a run could go on from it as from the original."""
 
@@ -45,4 +45,11 @@ class PutPlan(NamedTuple):
     durable: DurablePut | None = None
     """What to store; None if it stays in RAM."""
     closing: Whole | None = None
-    """The checkpoint, if the turn is over once this is stored. Until then it is nowhere else."""
+    """The checkpoint, if the run is over once this is stored. Until then it is nowhere else."""
+    waits: bool = False
+    """Whether its last calls have no result yet, so that the turn is not over: the client may send one."""
+
+    @property
+    def closes(self) -> bool:
+        """Whether the turn is over once this is stored."""
+        return self.closing is not None and not self.waits

@@ -174,9 +174,10 @@ def test_what_is_known_to_be_stored_survives():
 
 def test_every_field_of_a_turn_is_frozen_or_left_out_on_purpose():
     frozen = {"turn", "anchors", "stored", "paused", "started", "openings", "said", "ended", "seeds", "known", "closed"}
-    frozen |= {"runs", "whole", "came_in", "began", "foreign", "foreign_versions"}
+    frozen |= {"waits", "runs", "whole", "came_in", "began", "foreign", "foreign_versions"}
     left_out = {
         "thread_id",  # given to `deserialize`
+        "answering",  # is about a run of this process
         "alone",  # matters to this process's next turn only, if this one fails
         "overtaken",  # an empty one means that this process is storing the checkpoint just now
         "asked",  # as above

@@ -200,11 +200,11 @@ class Nodes:
         return self._add(name, write)
 
     def _add_end(self, name: str, stage: Stage, number: int) -> str:
-        """Add a model that calls a tool which nobody runs."""
+        """Add a model that calls tools which no node runs."""
 
         def call(_: State) -> Any:
             word = "raw" + self._script.run(name)
-            calls = [{"name": "look", "args": {"query": word}, "id": word}]
+            calls = [{"name": "look", "args": {"query": word}, "id": f"{word}{at}"} for at in range(stage.count)]
             return {"messages": [AIMessage(word, id=self._script.message_id(word), tool_calls=calls)]}
 
         return self._add(name, call)

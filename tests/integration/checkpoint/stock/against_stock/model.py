@@ -24,18 +24,22 @@ from against_stock.projection import (
     Turn,
     WordRedactor,
     came_first,
-    dangles,
-    dead_calls,
+    dead_rounds,
     is_answer,
+    open_round,
     project,
     project_input,
     said_last,
+    spoken,
+    was_read,
     with_stored_ids,
 )
 from against_stock.sides import Put
 from discreet.checkpoint.filter import REDACTED
 
 Pause = Literal["", "stub", "whole", "either"]
+Dead = tuple[tuple[BaseMessage, BaseMessage | None], ...]
+"""Calls without a result and the results beside them, each with what stays of it."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,11 @@ class View:
         """Return the text of a message."""
         return WordRedactor().redact(message.text) if message.id in self.sealed else message.text
 
-    def without(self, ids: Iterable[str]) -> View:
-        """Return the view without these messages."""
-        return replace(self, dropped=self.dropped.union(ids))
+    def giving_up(self, dead: Dead) -> View:
+        """Return the view without these messages, or with what stays of them."""
+        made = {(m.id, m.text): stays for m, stays in dead if stays is not None}
+        gone = {m.id or "" for m, stays in dead if stays is None}
+        return replace(self, dropped=self.dropped | gone, made={**self.made, **made})
 
     def projected(self, put: Put, of: Projection, given: Projection | None = None) -> View:
         """Return the view once `put` is only in the durable tier, which has `of` its messages and of those of an input."""
@@ -91,22 +97,15 @@ class Start:
 
     stock_id: str
     view: View
-    dead: frozenset[str] = frozenset()
-    """Tool calls that a new message has left behind. They show until a node writes messages again."""
+    dead: Dead = ()
+    """Tool calls that a new message leaves behind, or has. They show until a node writes messages again."""
     version: Any = None
     """Of the channel of messages."""
-    again: bool = False
-    """Whether a step may be counted twice. A tool call that failed is discarded by a new message, and must not be by a
-    retry: so that begins with a step that makes the call again."""
-    dropping: bool = False
-    """Whether a step may not be counted, because its tool call is discarded."""
-    later: int = 0
-    """How many steps later our checkpoint is."""
 
     @property
     def running(self) -> View:
         """What the nodes see."""
-        return self.view.without(self.dead)
+        return self.view.giving_up(self.dead)
 
 
 @dataclass(frozen=True)
@@ -117,12 +116,17 @@ class Record:
     ended: int
     """How many turns of the thread had ended before it: RAM holds those made since the last end."""
     closing: bool
+    """Whether it ended a turn."""
     whole: View
     """While its turn is in RAM."""
     stored: View
     """Afterwards."""
     foreign: bool = False
     """Whether LangGraph's saver wrote it into our rows, where it stays as it is."""
+    waits: bool = False
+    """Whether a run ended there in a call, the result of which may come: the turn is open until then."""
+    alone: bool = False
+    """Whether it is an input of such results, of which nothing is stored."""
     adopted: bool = False
     """Whether this process goes on from it in the middle of its turn, though it was only in the durable tier."""
     pause: Pause = ""
@@ -138,8 +142,6 @@ class Model:
     def __init__(self) -> None:
         self.records: dict[tuple[str, str], Record] = {}
         self.stock_ids: dict[tuple[str, str], str] = {}
-        self.later: dict[tuple[str, str], int] = {}
-        self.extra: set[str] = set()
         self.ended: dict[str, int] = {}
         self.known: defaultdict[str, Known] = defaultdict(Known)
 
@@ -164,8 +166,8 @@ class Model:
             self.records[thread, stock_id] = replace(record, adopted=True)
         return Start(stock_id, self.view(thread, stock_id))
 
-    def start_from(self, thread: str, stock_id: str) -> Start:
-        """Return how a run that goes on from a certain checkpoint sees it."""
+    def start_from(self, thread: str, stock_id: str, *, anew: bool = False, newest: bool = False) -> Start:
+        """Return how a run sees the checkpoint that it goes on from; `anew`: with something else than results."""
         view, record, known = self.view(thread, stock_id), self.records.get((thread, stock_id)), self.known[thread]
         messages = view.messages(record.put.messages) if record else []
         held = record is not None and self.held(record)
@@ -173,7 +175,7 @@ class Model:
             known.came = {}
             known.note(messages if held else ())  # a copy of an open turn: whose its messages are nobody knows
         known.read = {message.id for message in messages}
-        known.unfinished = record is not None and not record.closing and not record.pause
+        known.unfinished = record is not None and not record.closing and not record.waits and not record.pause
         known.input_version = record.put.input_version if record else None
         if record is not None and record.foreign:
             known.note([*messages, *record.put.given])
@@ -182,26 +184,22 @@ class Model:
             known.stored |= known.read
         if record is not None and not held and not record.closing and (record.foreign or record.pause == "whole"):
             self._adopt(record)
-        return Start(stock_id, view)
+        if record is None or not (held or record.foreign):
+            return Start(stock_id, view)
+        dead = [*(dead_rounds(messages) if newest and held else ()), *(open_round(messages) if anew else ())]
+        stays = {m.id for m in dead if record.closing or record.waits or was_read(m, known)}
+        left = tuple((m, spoken(m) if m.id in stays and m.type == "ai" and m.text else None) for m in dead)
+        return Start(stock_id, view, left, record.put.version)
 
     def start(self, thread: str, head: StateSnapshot, *, anew: bool) -> Start:
         """Return how a run that goes on from the newest checkpoint sees it."""
         stock_id = str(head.config["configurable"].get("checkpoint_id", ""))
-        record = self.records.get((thread, stock_id))  # before it is taken into RAM
-        start = self.start_from(thread, stock_id)
-        if record is None or not self.held(record):
-            return start
-        view, messages = record.whole, record.whole.messages(record.put.messages)
-        failed = any(task.error for task in head.tasks) and not any(task.interrupts for task in head.tasks)
-        dead, dangling = dead_calls(messages), failed and dangles(messages)
-        if dangling and anew:
-            dead |= {messages[-1].id or ""}
-        return Start(stock_id, view, dead, record.put.version, again=dangling and not anew, dropping=dangling and anew)
+        return self.start_from(thread, stock_id, anew=anew, newest=True)
 
-    def add(self, put: Put, view: View, *, closing: bool, once: bool = False) -> View:
+    def add(self, put: Put, view: View, *, closing: bool, waits: bool = False, once: bool = False) -> View:
         """Note a checkpoint that was made, seen as `view`; return how what follows it is seen.
 
-        `once`: by a run that saves at its end only.
+        `waits`: its run has ended in a call. `once`: it was made by a run that saves at its end only.
         """
         thread, shown, known = put.thread, view.messages(put.messages), self.known[put.thread]
         given, before = None, self.records.get((thread, put.parent))
@@ -213,12 +211,16 @@ class Model:
             known.note([message for message in shown if message.id not in there])
         elif once and not (known.unfinished and put.input_version == known.input_version):
             known.note(came_first(shown, known))
-        turn: Turn = "over" if closing else "left" if put.source == "input" else "open"
+        turn: Turn = "over" if closing or waits else "left" if put.source == "input" else "open"
         if turn == "left" and before and before.foreign and not self.held(before):
             turn = "over"
         after = view.projected(put, project(shown, turn, known), given)
         ended = self.ended.get(thread, 0)
-        self.records[thread, put.id] = Record(put, ended, closing, after if closing else view, after)
+        alone = bool(put.given and before and before.waits and all(message.type == "tool" for message in put.given))
+        whole = after if closing else view
+        self.records[thread, put.id] = Record(put, ended, closing, whole, after, waits=waits, alone=alone)
+        if waits:
+            known.read_by_user(shown)
         if closing:
             self.ended[thread] = ended + 1
             self.known[thread] = Known()
@@ -227,8 +229,12 @@ class Model:
         return after if closing else view
 
     def foreign_start(self, thread: str, head: StateSnapshot) -> Start:
-        """Return how a run of LangGraph's saver on our rows sees the newest checkpoint, of a turn that is over."""
+        """Return how a run of LangGraph's saver on our rows sees the newest checkpoint, of a turn that is over or waits."""
         stock_id = str(head.config["configurable"].get("checkpoint_id", ""))
+        record = self.records.get((thread, stock_id))
+        if record is not None and record.waits and self.held(record):  # what RAM has is overtaken
+            self.ended[thread] = self.ended.get(thread, 0) + 1
+            self.known[thread] = Known()
         return Start(stock_id, self.view(thread, stock_id))
 
     def add_foreign(self, put: Put, view: View, *, closing: bool) -> None:
@@ -274,19 +280,13 @@ class Model:
         private = put.private and put.private != view.lost
         return rests and project(shown, "paused", self.known[put.thread]).whole and not private and not put.packets
 
-    def pair(self, thread: str, stock_id: str, our_id: str, later: int, *, extra: bool = False) -> None:
-        """Note that a checkpoint of ours stands for one of theirs, and how many steps later it is.
-
-        `extra`: that one has another of ours already; this one was made by a retry, beside it.
-        """
-        if extra:
-            self.extra.add(our_id)
+    def pair(self, thread: str, stock_id: str, our_id: str) -> None:
+        """Note that a checkpoint of ours stands for one of theirs."""
         self.stock_ids[thread, our_id] = stock_id
-        self.later[thread, our_id] = later
 
     def forget(self, thread: str) -> None:
         """Drop a thread."""
-        for table in (self.records, self.stock_ids, self.later):
+        for table in (self.records, self.stock_ids):
             for key in [key for key in table if key[0] == thread]:
                 del table[key]
         self.ended.pop(thread, None)
@@ -303,9 +303,8 @@ class Model:
         for (thread, key), record in list(self.records.items()):
             if thread == source:
                 self.records[target, key] = replace(record, put=replace(record.put, thread=target))
-        tables: tuple[dict[tuple[str, str], Any], ...] = (self.stock_ids, self.later)
-        for table in tables:
-            table.update({(target, key): value for (thread, key), value in table.items() if thread == source})
+        ids = {(target, key): value for (thread, key), value in self.stock_ids.items() if thread == source}
+        self.stock_ids.update(ids)
         self.ended[target] = self.ended.get(source, 0)
         known = self.known[source]
         self.known[target] = Known(said=set(known.said), told=set(known.told))
@@ -346,7 +345,6 @@ def shown_state(
     view: View | None = None,
     *,
     ended: str = "",
-    later: int = 0,
     told: bool = True,
     inside: View | None = None,
 ) -> dict[str, Any]:
@@ -377,5 +375,5 @@ def shown_state(
         ),
         "interrupts": [question.value if told else REDACTED for question in state.interrupts if asking],
         "source": (state.metadata or {}).get("source"),
-        "step": (state.metadata or {}).get("step", 0) + later,
+        "step": (state.metadata or {}).get("step", 0),
     }

@@ -10,20 +10,18 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid5
 
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.types import Command, StateSnapshot
 
-from against_stock.graphs import IDS, LONG, MAIL, is_inside, is_parallel
-from against_stock.model import Model, Record, Start, shown_state, shown_values
+from against_stock.graphs import IDS, LONG, MAIL, is_inside
+from against_stock.model import Dead, Model, Record, Start, shown_state, shown_values
 from against_stock.programs import Op, Program
-from against_stock.projection import SECRET, dangles, stored_id, with_stored_ids
+from against_stock.projection import SECRET, dangles, open_round, stored_id, with_stored_ids
 from against_stock.sides import Outcome, Side, at
 from discreet.errors import TransientStateLostError
 
 LATE_WRITES = True
 """Whether threads are deleted while they run."""
-RETRIES_OF_PARALLEL_NODES = False
-"""Whether nodes of a step are tried again that failed while a call waits: our saver makes all that follows the call again."""
 UPDATES_AFTER_PRUNING = False
 """Whether the state of an open turn is updated once its thread was pruned: our saver has refused that."""
 HANDED_ON = "rawwrite"
@@ -71,7 +69,7 @@ class Game:
         """Messages given with durability "exit" to an open turn: they are stored with the next, or when it ends."""
         self._given: set[str | None] = set()
         """Ids of the messages that came with an input."""
-        self._dead: dict[str, frozenset[str]] = {}
+        self._dead: dict[str, Dead] = {}
         """Tool calls that the subgraph a thread is in was not shown when it began."""
         self._pruned: set[tuple[str, str]] = set()
         """The newest checkpoints of threads when they were pruned."""
@@ -108,12 +106,14 @@ class Game:
         """Give the whole conversation as a client has it, and a new message."""
         if self._stock.state(thread, op.face).tasks:
             return self._say(op, number, thread)
+        again = self._stock.state(thread, op.face).values.get("messages", [])
         text = f"user{number}." + f" my password is {SECRET}" * op.secret
         given = self._input(op, thread, HumanMessage(text, id=self._stock.script.message_id(text)))
         for side, value in zip((self._stock, self._ours), given, strict=True):
             before = side.state(thread, op.face).values.get("messages", [])
             value["messages"][:0] = [message.model_copy() for message in before]
-        return self._run(op, number, thread, given, anew=True)
+        # The call that it ends in is given again.
+        return self._run(op, number, thread, given, anew=not dangles(again))
 
     def _beside(self, op: Op, number: int, thread: str) -> None:
         """Play a turn with LangGraph's saver on the rows of ours, where nothing is open."""
@@ -125,8 +125,6 @@ class Game:
         self._by_stock.add(number)
         fails = self._stock.failing(op, ())
         start = self._model.foreign_start(thread, self._stock.state(thread, op.face))
-        _, our_id = self._heads(thread, op.face)
-        start = replace(start, later=self._model.later.get((thread, our_id), 0))
         given = [{"messages": [message.model_copy()]} for _ in range(2)]
         stock = self._stock.run(op, number, given[0], at(thread), fails)
         with self._ours.over(self._beside_ours()):
@@ -149,23 +147,42 @@ class Game:
         self._run(op, number, thread, given, anew=True)
 
     def _go_on(self, op: Op, number: int, thread: str) -> None:
-        head = self._stock.state(thread, op.face)
-        if (
-            dangles(head.values.get("messages", []))
-            and any(map(is_parallel, head.next))
-            and not RETRIES_OF_PARALLEL_NODES
-        ):
-            return
         self._run(op, number, thread, None)
+
+    def _result(self, op: Op, number: int, thread: str) -> None:
+        """Give the results of the calls in which the last run ended, or of the first of them, as a client's tools do."""
+        head = self._stock.state(thread, op.face)
+        results = self._results(f"result{number}.", head.values.get("messages", []))[: 1 + op.choice]
+        if head.tasks or not results:
+            return
+        given = [{"messages": [result.model_copy() for result in results]} for _ in range(2)]
+        if self._is_lost(thread, checkpoint_id(head)):
+            self._refused(self._ours.run(op, number, given[1], at(thread)))
+        else:
+            self._run(op, number, thread, given)
+
+    def _results(self, word: str, messages: Sequence[BaseMessage]) -> list[ToolMessage]:
+        """Return results for the calls that were said last and have none."""
+        called, *there = open_round(messages) or [None]
+        calls = [call["id"] for call in getattr(called, "tool_calls", ())]
+        missing = [call for call in calls if call not in {getattr(each, "tool_call_id", "") for each in there}]
+        return [ToolMessage(f"raw{word}", tool_call_id=call, id=str(uuid5(IDS, word + call))) for call in missing]
+
+    def _is_lost(self, thread: str, stock_id: str) -> bool:
+        """Return whether a call in which a run ended is nowhere any more."""
+        record = self._model.records.get((thread, stock_id))
+        return record is not None and not record.foreign and not self._model.held(record)
+
+    def _refused(self, refused: Outcome) -> None:
+        assert isinstance(refused.error, TransientStateLostError), refused
+        assert not refused.runs
 
     def _resume(self, op: Op, number: int, thread: str) -> None:
         head = self._stock.state(thread, op.face)
         if not checkpoint_id(head):
             return
         if not head.tasks:
-            refused = self._ours.run(op, number, Command(resume=op.answer), at(thread))
-            assert isinstance(refused.error, TransientStateLostError), refused
-            assert not refused.runs
+            self._refused(self._ours.run(op, number, Command(resume=op.answer), at(thread)))
             self._model.start(thread, head, anew=False)
             return
         if not head.interrupts:
@@ -187,20 +204,20 @@ class Game:
         nodes = self._stock.nodes.names()
         node = nodes[op.choice % len(nodes)] if op.choice >= 0 else None
         word, last = f"update{number}.", self._stock.state(thread, op.face, place[0]).values.get("messages", [])[-1:]
-        calls = [call["id"] for message in last for call in getattr(message, "tool_calls", [])]
-        results = [ToolMessage(f"raw{word}", tool_call_id=call, id=str(uuid5(IDS, word + call))) for call in calls]
+        results = self._results(word, last)
         said = AIMessage(f"say{word}", id=str(uuid5(IDS, word)))
         values = {"messages": results or [said], "log": [f"log{word}"]}
-        stock_id, our_id = place if place != NEWEST else self._heads(thread, op.face)
+        stock_id, _ = place if place != NEWEST else self._heads(thread, op.face)
+        if results and self._is_lost(thread, stock_id):
+            return self._refused(self._ours.update(op, number, values, at(thread, place[1]), node))
         record = self._model.records.get((thread, stock_id))
         if not UPDATES_AFTER_PRUNING and (thread, stock_id) in self._pruned and record and self._model.held(record):
-            return
+            return None
         stock, ours = (
             side.update(op, number, values, at(thread, checkpoint), node)
             for side, checkpoint in zip((self._stock, self._ours), place, strict=True)
         )
-        start = replace(self._model.edit(thread, stock_id), later=self._model.later.get((thread, our_id), 0))
-        self._settle(thread, stock, ours, start, op.face)
+        return self._settle(thread, stock, ours, self._model.edit(thread, stock_id), op.face)
 
     def _fork(self, op: Op, number: int, thread: str) -> None:
         stock = {checkpoint_id(state): state for state in self._stock.history(thread, op.face)}
@@ -261,20 +278,13 @@ class Game:
         head = self._stock.state(thread, op.face)
         fails = self._stock.failing(op, () if anew else head.next)
         if place == NEWEST:
-            _, our_id = self._heads(thread, op.face)
             start = self._model.start(thread, head, anew=anew)
         else:
-            stock_id, our_id = place
-            start = self._model.start_from(thread, stock_id)
+            start = self._model.start_from(thread, place[0], anew=anew)
         stock, ours = (
             side.run(op, number, value, at(thread, checkpoint), fails)
             for side, value, checkpoint in zip((self._stock, self._ours), inputs, place, strict=True)
         )
-        if start.again and self._program.breakpoint >= 0 and stock.runs and not ours.runs:
-            # The step that a retry makes again leads to the breakpoint again. The next retry goes on.
-            more = self._ours.run(op, number, inputs[1], at(thread), fails)
-            ours = replace(more, puts=[*ours.puts, *more.puts])
-        start = replace(start, later=self._model.later.get((thread, our_id), 0))
         if anew or not any(isinstance(task.state, StateSnapshot) and task.state.values for task in head.tasks):
             self._dead[thread] = start.dead
         self._settle(thread, stock, ours, start, op.face, once=op.durability == "exit")
@@ -300,28 +310,20 @@ class Game:
         assert ours.runs == stock.runs
         if isinstance(stock.value, dict) and "configurable" not in stock.value:
             assert shown_values(ours.value) == shown_values(stock.value, start.running)
-        our_puts, view, later = ours.puts, start.view, start.later
-        if start.again and len(our_puts) > len(stock.puts):
-            again, *our_puts = our_puts
-            later = again.step - self._model.records[thread, start.stock_id].put.step
-            self._model.pair(thread, start.stock_id, again.id, later, extra=True)
-        elif (start.again or start.dropping) and our_puts:
-            shift = our_puts[0].step - stock.puts[0].step - later
-            assert shift in ({0, 1} if start.again else {0, -1})
-            later += shift
-            if shift < 0:
-                view = start.running
-        assert [(put.source, put.step) for put in our_puts] == [(put.source, put.step + later) for put in stock.puts]
-        for theirs, our in zip(stock.puts, our_puts, strict=True):
+        view = start.view
+        assert [(put.source, put.step) for put in ours.puts] == [(put.source, put.step) for put in stock.puts]
+        for theirs, our in zip(stock.puts, ours.puts, strict=True):
             tasks = self._stock.state(thread, face, theirs.id).tasks
-            closing = theirs.source != "input" and not tasks
+            ends = theirs.source != "input" and not tasks
+            waits = ends and not foreign and dangles(view.giving_up(start.dead).messages(theirs.messages))
+            closing = ends and not waits
             if theirs.version != start.version:
-                view = view.without(start.dead)
+                view = view.giving_up(start.dead)
             if foreign:
                 self._model.add_foreign(theirs, view, closing=closing)
             else:
-                view = self._model.add(theirs, view, closing=closing, once=once)
-            self._model.pair(thread, theirs.id, our.id, later)
+                view = self._model.add(theirs, view, closing=closing, waits=waits, once=once)
+            self._model.pair(thread, theirs.id, our.id)
             if not foreign:
                 self._note_answers(thread, theirs.id)
             if closing:
@@ -353,7 +355,8 @@ class Game:
             self._compare_open(thread, theirs, fresh)
         else:
             self._branched.discard(thread)
-            self._compare_state(thread, theirs, fresh)
+            record = self._model.records.get((thread, checkpoint_id(theirs)))
+            self._compare_state(thread, theirs, fresh, stored=record is not None and record.waits)
 
     def _compare_state(self, thread: str, theirs: StateSnapshot, ours: StateSnapshot, *, stored: bool = False) -> None:
         """Compare the newest state; `stored`: as another process sees it."""
@@ -362,10 +365,10 @@ class Game:
         record = self._model.records.get((thread, stock_id))
         stored = stored or record is None or not self._model.held(record)
         view = self._model.view(thread, stock_id) if record is None or not stored else record.stored
-        ended, later = self._model.last_end(thread), self._model.later.get((thread, our_id), 0)
+        ended = self._model.last_end(thread)
         told = self._is_told(record) and not (stored and record and record.pause == "whole")
-        inside = view.without(self._dead.get(thread, frozenset()))
-        expected = shown_state(theirs, view, ended=ended, later=later, told=told, inside=inside)
+        inside = view.giving_up(self._dead.get(thread, ()))
+        expected = shown_state(theirs, view, ended=ended, told=told, inside=inside)
         assert shown_state(ours, told=told) == expected
 
     def _is_told(self, record: Record | None) -> bool:
@@ -404,20 +407,18 @@ class Game:
             if stock_id not in stock:
                 continue  # pruned there, and here only once its turn is over
             record = self._model.records[thread, stock_id]
-            later = self._model.later[thread, checkpoint_id(ours)]
             told, view = self._is_told(record), self._model.view(thread, stock_id)
-            expected = shown_state(stock[stock_id], view, later=later, told=told)
+            expected = shown_state(stock[stock_id], view, told=told)
             actual = shown_state(ours, told=told)
-            if checkpoint_id(ours) in self._model.extra and self._model.held(record):
-                assert set(actual["next"]) == set(expected["next"])
-            elif self._model.held(record) or record.closing or (record.foreign and not record.adopted):
+            if self._model.held(record) or record.closing or (record.foreign and not record.adopted):
                 assert actual == expected
             else:
                 assert actual["values"] == expected["values"]
         assert shown == sorted(shown, reverse=True)
         for stock_id in stock:
             record = self._model.records[thread, stock_id]
-            if self._model.held(record) or record.closing or record.foreign or record.put.source == "input":
+            stored = record.closing or record.foreign or (record.put.source == "input" and not record.alone)
+            if self._model.held(record) or stored:
                 assert stock_id in shown, f"{record.put.source} {record.put.step} is missing"
 
     def _compare_rows(self) -> None:

@@ -55,6 +55,7 @@ class Op:
         "resend",
         "beside",
         "nudge",
+        "result",
         "resume",
         "go_on",
         "update",
@@ -100,7 +101,8 @@ _inner = st.lists(_simple, min_size=1, max_size=2).map(tuple)
 _stage = st.one_of(
     _simple,
     st.builds(Stage, st.just("tool"), count=st.integers(1, 2), asks=st.booleans(), told=st.booleans()),
-    st.builds(Stage, st.sampled_from(["hear", "write", "end"])),
+    st.builds(Stage, st.sampled_from(["hear", "write"])),
+    st.builds(Stage, st.just("end"), count=st.integers(1, 2)),
     st.builds(Stage, st.sampled_from(["fan", "calls"]), count=_count, asks=st.booleans()),
     st.builds(Stage, st.just("jump"), target=st.integers(0, 3)),
     st.builds(Stage, st.just("pair"), asks=st.booleans()),
@@ -122,6 +124,7 @@ _say = _ops("say", secret=st.booleans())
 _fail = _ops("say", fails=_failing)
 _go_on = _ops("go_on")
 _answer = _ops("resume", answer=st.sampled_from([True, "yes", "a free answer", 7]), choice=st.integers(0, 2))
+_result = _ops("result", choice=st.integers(0, 1), fails=st.one_of(st.just(-1), st.just(-1), _failing))
 _fail_again = _ops("go_on", "resume", fails=st.integers(0, 3))
 _next = st.one_of(
     _say,
@@ -131,6 +134,7 @@ _next = st.one_of(
     _answer,
     _go_on,
     _ops("nudge"),
+    _result,
     _fail_again,
     _ops("update", choice=st.integers(-1, 11)),
     _ops("fork", choice=_choices, answer=st.sampled_from([None, "say", "update"])),
@@ -147,6 +151,7 @@ _scenes: list[tuple[st.SearchStrategy[Op], ...]] = [
     (_fail, _go_on),
     (_fail, _say),
     (_say, _fail_again, st.one_of(_go_on, _answer, _say)),
+    (_say, _result),
     (_say, _next),
     (_say, _ops("delete"), _say),
     (_fail, _ops("delete"), st.one_of(_say, _go_on)),

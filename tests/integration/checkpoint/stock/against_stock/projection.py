@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -107,16 +107,18 @@ def project(messages: Sequence[BaseMessage], turn: Turn, known: Known) -> Projec
     asked = max((place for place, message in enumerate(messages) if known.is_users(message)), default=-1)
     since = messages[max(asked + 1, front) :]
     unended = known.said - known.told - ({m.id for m in said_last(messages)} if turn in {"paused", "over"} else set())
-    ended = [m for m in messages[front : asked + 1] if known.is_users(m) or (is_answer(m) and m.id not in unended)]
+    before = messages[front : asked + 1]
+    ended = [m for m in before if known.is_users(m) or (is_answer(m) and m.id not in unended) or was_read(m, known)]
     texts = {m.id: (known.came or {}).get(m.id, m.text) for m in ended if isinstance(m, HumanMessage)}
     made: dict[str | None, BaseMessage] = {
         m.id: HumanMessage(texts[m.id], id=m.id) for m in ended if texts.get(m.id, m.text) != m.text
     }  # as they came, whatever a node has put under their ids
+    made |= {m.id: spoken(m) for m in (*before, *(since if turn == "left" else ())) if was_read(m, known)}
     answered = False
     if turn == "open":
         shown = [m for m in since if is_answer(m) and m.id in known.stored | (known.came or {}).keys()]
     elif turn == "left":
-        shown = [m for m in since if is_answer(m) and m.id not in unended]
+        shown = [m for m in since if (is_answer(m) and m.id not in unended) or was_read(m, known)]
     else:
         shown = [m for m in since if is_answer(m)]
         if (extra := _made(since, shown, over=turn == "over")) is not None:
@@ -178,12 +180,30 @@ def came_first(messages: Sequence[BaseMessage], known: Known) -> list[BaseMessag
     return came
 
 
+def was_read(message: BaseMessage, known: Known) -> bool:
+    """Return whether a message has a call, and text beside it that the user has read as the turn waited."""
+    return isinstance(message, AIMessage) and bool(message.tool_calls and message.text) and message.id in known.told
+
+
+def spoken(message: BaseMessage) -> BaseMessage:
+    """Return the text beside a call."""
+    return AIMessage(message.text, id=message.id)
+
+
+def open_round(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+    """Return the calls that were said last, and the results that they have, if one of them has none."""
+    results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages)))[::-1]
+    calling = messages[: len(messages) - len(results)][-1:]
+    calls = {call["id"] for message in calling for call in getattr(message, "tool_calls", ())}
+    return [*calling, *results] if calls - {result.tool_call_id for result in results} else []
+
+
 def dangles(messages: Sequence[BaseMessage]) -> bool:
-    """Return whether a tool call is the last thing said."""
-    return bool(messages) and isinstance(messages[-1], AIMessage) and bool(messages[-1].tool_calls)
+    """Return whether a tool call that was said last has no result."""
+    return bool(open_round(messages))
 
 
-def dead_calls(messages: Sequence[BaseMessage]) -> frozenset[str]:
-    """Return the ids of messages with a tool call after which the user went on to something else."""
-    pairs = pairwise(messages)
-    return frozenset(one.id for one, other in pairs if one.id and dangles([one]) and isinstance(other, HumanMessage))
+def dead_rounds(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the calls without a result after which the user went on to something else, and the results that they have."""
+    users = [at for at, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    return [message for at in users for message in open_round(messages[:at])]

@@ -1,0 +1,94 @@
+"""What a run was given. A run that brings a tool's result goes on from the call, and any other must not meet it: providers refuse that.
+
+LangGraph tells a saver of an input when the first nodes may run already, and with durability "exit" never. LangChain tells
+its handlers as a graph starts, before that reads its checkpoint, in the same context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tracers.context import register_configure_hook
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.types import Command
+
+from discreet.checkpoint.user_input import as_mapping, as_messages
+
+RESUMING = "__pregel_resuming"
+"""By which LangGraph tells a subgraph that it goes on, though it is given its input again."""
+
+NOTHING: Final = object()
+_newest: ContextVar[Any] = ContextVar("discreet_run_input", default=NOTHING)
+
+
+class _Listener(BaseCallbackHandler):
+    """Remembers what the chain was given that started last."""
+
+    run_inline = True  # in the context of the run, not in a task of its own
+    ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = ignore_retry = ignore_custom_event = True
+
+    def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
+        _newest.set(inputs)
+
+
+_listener: ContextVar[BaseCallbackHandler | None] = ContextVar("discreet_run_listener", default=_Listener())  # noqa: B039  # it has no state
+register_configure_hook(_listener, inheritable=False)
+
+
+class Given(NamedTuple):
+    """What a run was given, as far as tool calls go."""
+
+    results: frozenset[str]
+    """Ids of the calls of which it brings results."""
+    calls: frozenset[str]
+    """Ids of the calls that it brings itself, as a client does that sends all of a conversation again."""
+    alone: bool
+    """Whether it brings results and no other message."""
+
+
+def take_given(config: RunnableConfig, channels: Sequence[str]) -> Given | None:
+    """Return what the run was given that reads its checkpoint now; None if that is nothing new, or nobody told.
+
+    `channels`: those that hold messages.
+    """
+    value = _newest.get()
+    _newest.set(NOTHING)  # it may be large, and is looked at once
+    if isinstance(value, Command):
+        value = dict(value.update) if isinstance(value.update, list | tuple) else value.update
+    if value is None or value is NOTHING or config["configurable"].get(RESUMING):
+        return None
+    messages = list(_messages_in(value, channels))
+    results = frozenset(message.tool_call_id for message in messages if isinstance(message, ToolMessage))
+    return Given(results, calls_in(messages), all(isinstance(message, ToolMessage) for message in messages))
+
+
+def goes_on(config: RunnableConfig, found: CheckpointTuple) -> bool:
+    """Return whether a run goes on from `found` whatever it was given: LangGraph takes the same run's id for that."""
+    run_id = config.get("metadata", {}).get("run_id")
+    return run_id is not None and run_id == found.metadata.get("run_id")
+
+
+def calls_in(messages: Sequence[Any]) -> frozenset[str]:
+    """Return the ids of all tool calls in `messages`."""
+    called = (message for message in messages if isinstance(message, AIMessage))
+    return frozenset(str(call["id"]) for message in called for call in message.tool_calls)
+
+
+def orphans(messages: Sequence[Any]) -> list[ToolMessage]:
+    """Return the results in `messages` whose calls are not there."""
+    calls = calls_in(messages)
+    return [each for each in messages if isinstance(each, ToolMessage) and each.tool_call_id not in calls]
+
+
+def _messages_in(value: Any, channels: Sequence[str]) -> Iterator[BaseMessage]:
+    if (fields := as_mapping(value)) is not None:
+        for channel in channels:
+            if channel in fields:
+                yield from as_messages(fields[channel]) or ()
+    elif isinstance(value, BaseMessage | list):  # of an `@entrypoint`
+        yield from as_messages(value) or ()
