@@ -20,6 +20,7 @@ from discreet.errors import (
     ServerRestartingError,
     StatementTimeoutError,
     StorageBusyError,
+    StorageClosedError,
     StorageError,
     StorageUnavailableError,
     TooManyConnectionsError,
@@ -161,7 +162,7 @@ def explain(error: Exception) -> StorageError:
     state = error.sqlstate if isinstance(error, Error) else None
     kind, says = _known(state, str(error).lower())
     if isinstance(error, PoolClosed):
-        kind, says = StorageUnavailableError, "The storage is closed."
+        kind = StorageClosedError
     elif isinstance(error, Error) and state == _TAKEN and (error.diag.table_name or "").startswith(_ENTRIES):
         kind = AuditChainError
     elif kind is None and (not isinstance(error, OperationalError) or (state or "").startswith(_LIMITS)):

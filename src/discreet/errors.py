@@ -51,6 +51,7 @@ DiscreetError
 │   ├── StorageUnavailableError   the database can't do the work now; of no closer kind: it can't be reached
 │   │   ├── StorageBusyError      too many wait for a connection of this process's pool already
 │   │   │   └── UserBusyError     too many wait to write for one user
+│   │   ├── StorageClosedError    it is closed, or the pool that it works on
 │   │   ├── LoginRefusedError     the server answers, and lets this role or password not in
 │   │   ├── UnverifiedServerError the server's certificate is not what the DSN asks for
 │   │   ├── TooManyConnectionsError
@@ -543,6 +544,12 @@ class UserBusyError(StorageBusyError):
             self,
             f"Others are writing for this user{line}. Nothing was stored: try again in a moment, and save in batches.",
         )
+
+
+class StorageClosedError(StorageUnavailableError):
+    """The storage, or the connection pool that it works on, is closed. Open it anew, and close it when its last call is over."""
+
+    code = "storage_closed"
 
 
 class UserErasedError(StorageError):

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from discreet.errors import StorageUnavailableError
+from discreet.errors import StorageClosedError, StorageUnavailableError
 
 P = TypeVar("P")
 
@@ -80,7 +80,7 @@ async def _hop(loop: asyncio.AbstractEventLoop, call: Callable[[], Awaitable[Any
         future = asyncio.run_coroutine_threadsafe(running, loop)
     except RuntimeError:  # the loop is closed
         running.close()
-        raise StorageUnavailableError("The storage is closed: the event loop that opened it has ended.") from None
+        raise StorageClosedError("The storage is closed: the event loop that opened it has ended.") from None
     outcome = asyncio.wrap_future(future)
     try:
         async with asyncio.timeout(ACCEPT_SECONDS):
@@ -101,4 +101,4 @@ async def _hop(loop: asyncio.AbstractEventLoop, call: Callable[[], Awaitable[Any
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        raise StorageUnavailableError("The storage was closed while it was in use.") from None
+        raise StorageClosedError("The storage was closed while it was in use.") from None

@@ -209,9 +209,9 @@ class AsyncApi(TwoTierSaver):
                 await (astore_end(put) if plan.closing else put())
             except ThreadDeletedError:
                 raise
-            except BaseException:  # cancelled is not stored either
+            except BaseException as error:  # cancelled is not stored either
                 if not self._late.is_late(config):
-                    self._tiers.fail(plan)
+                    self._tiers.fail(plan, error)
                 raise
             if run_id := self._late.deleted_run(config):  # the deletion may have looked before this was there
                 await self._maintenance.adelete_for_runs([run_id])

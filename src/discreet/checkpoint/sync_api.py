@@ -203,9 +203,9 @@ class SyncApi(TwoTierSaver):
                 _ = store_end(put) if plan.closing else put()
             except ThreadDeletedError:
                 raise
-            except BaseException:  # interrupted is not stored either
+            except BaseException as error:  # interrupted is not stored either
                 if not self._late.is_late(config):
-                    self._tiers.fail(plan)
+                    self._tiers.fail(plan, error)
                 raise
             if run_id := self._late.deleted_run(config):  # the deletion may have looked before this was there
                 self._maintenance.delete_for_runs([run_id])

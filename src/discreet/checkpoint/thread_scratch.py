@@ -395,6 +395,16 @@ class ThreadScratch:
             bytes=0,
         )
 
+    def is_stored(self, ns: str) -> bool:
+        """Return whether something of the open turn in `ns` is stored."""
+        return any(CheckpointRef(ns, each) in self.stored for each in self.open_ids(ns))
+
+    def forget(self, place: CheckpointRef) -> None:
+        """Drop a checkpoint of the open turn, if it is here, with its writes."""
+        self.openings.discard(place)
+        if self.holds(place):
+            self._remove([place])
+
     def forget_runs(self, run_ids: set[str]) -> None:
         """Drop the checkpoints that these runs made, and their writes."""
         self._remove([place for place, run_id in self.runs.items() if run_id in run_ids and self.holds(place)])

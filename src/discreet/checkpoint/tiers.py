@@ -39,7 +39,7 @@ from discreet.checkpoint.thread_operations import by_task
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
 from discreet.checkpoint.trace import TRACE, is_traced, trace_of
 from discreet.checkpoint.write_plan import PutPlan, Stored, Whole
-from discreet.errors import TransientStateLostError
+from discreet.errors import ReadOnlyServerError, StorageError, TransientStateLostError
 
 _dropped_writes = metrics.dropped_writes.labels(kind="write")
 
@@ -293,11 +293,18 @@ class Tiers:
             writes = thread.asked.pop(place, None) if thread else None
         return self.plan_pause(plan.config, writes) if writes else None
 
-    def fail(self, plan: PutPlan) -> None:
-        """Keep the end of a turn that could not be stored in RAM: what is stored next brings it along."""
-        if plan.closing is not None:
-            thread_id, place = locate(plan.config)
-            with self.scratch.thread(thread_id) as thread:
+    def fail(self, plan: PutPlan, error: BaseException) -> None:
+        """Keep the end of a turn that could not be stored in RAM: what is stored next brings it along.
+
+        A message that the database refused is not kept, nor is the end of a turn of which nothing could be stored since the database
+        takes no writes: whoever looks would see what nobody else does.
+        """
+        thread_id, place = locate(plan.config)
+        with self.scratch.thread(thread_id) as thread:
+            if plan.closing is None:
+                if place in thread.openings and isinstance(error, StorageError):
+                    thread.forget(place)
+            elif not isinstance(error, ReadOnlyServerError) or thread.is_stored(place.ns):
                 self._keep_end(thread, place, plan)
                 thread.ended |= self._form.said_in(plan.closing.checkpoint)
 

@@ -7,7 +7,15 @@ from typing import Final, TypeVar
 
 from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from discreet.errors import StorageBusyError, StorageUnavailableError
+from discreet.errors import (
+    LoginRefusedError,
+    ReadOnlyServerError,
+    ServerFullError,
+    StorageBusyError,
+    StorageClosedError,
+    StorageUnavailableError,
+    UnverifiedServerError,
+)
 
 T = TypeVar("T")
 R = TypeVar("R", AsyncRetrying, Retrying)
@@ -19,16 +27,21 @@ FIRST_WAIT_SECONDS = 0.05
 MAX_WAIT_SECONDS = 0.5
 
 NOT_STORED: Final = (
-    "The turn is over, and its end can't be stored: the database can't be reached. This process keeps it, and stores it with what the "
-    "thread stores next. To repeat the call is another turn."
+    "The turn is over, and its end was not stored. This process keeps it, and stores it with what the thread stores next. To repeat the "
+    "call is another turn."
 )
+NOT_KEPT: Final = "The turn is over, and its end was not stored. To repeat the call is another turn."
+
+_LASTING: Final = (StorageClosedError, LoginRefusedError, UnverifiedServerError, ReadOnlyServerError, ServerFullError)
+"""What no wait of seconds mends: somebody has to do something."""
 
 
 async def astore_end(put: Callable[[], Awaitable[T]]) -> T:
     """Return what `put` returns, which stores the end of a turn, after more attempts if need be.
 
     Raises:
-        StorageUnavailableError: The database was away for longer.
+        StorageUnavailableError: The database was away for longer, or is away for a reason that a wait doesn't mend: then at once. It is of
+            the class that says the reason.
     """
     retrying = _patient(AsyncRetrying)
     try:
@@ -57,8 +70,12 @@ def _patient(kind: type[R]) -> R:
 
 def _is_away(error: BaseException) -> bool:
     """Return whether to wait. Where others have all connections one has waited in line already."""
-    return isinstance(error, StorageUnavailableError) and not isinstance(error, StorageBusyError)
+    return isinstance(error, StorageUnavailableError) and not isinstance(error, (StorageBusyError, *_LASTING))
 
 
 def _told(error: StorageUnavailableError) -> StorageUnavailableError:
-    return StorageUnavailableError(NOT_STORED) if _is_away(error) else error
+    if isinstance(error, StorageBusyError):
+        return error
+    if type(error) is StorageUnavailableError:
+        return StorageUnavailableError(f"The database can't be reached. {NOT_STORED}")
+    return type(error)(f"{error} {NOT_KEPT if isinstance(error, ReadOnlyServerError) else NOT_STORED}")

@@ -4,7 +4,19 @@ import pytest
 
 from discreet.checkpoint import turn_ends
 from discreet.checkpoint.turn_ends import astore_end, store_end
-from discreet.errors import StorageBusyError, StorageError, StorageUnavailableError
+from discreet.errors import (
+    LockTimeoutError,
+    LoginRefusedError,
+    ReadOnlyServerError,
+    ServerFullError,
+    ServerRestartingError,
+    StorageBusyError,
+    StorageClosedError,
+    StorageError,
+    StorageUnavailableError,
+    TooManyConnectionsError,
+    UnverifiedServerError,
+)
 
 
 class Put:
@@ -44,6 +56,23 @@ async def test_what_waiting_does_not_help_is_raised_as_it_is(face, error):
     with pytest.raises(StorageError) as raised:
         await outcome(put, face)
     assert (raised.value, put.calls) == (error, 1)
+
+
+LASTING = [LoginRefusedError, UnverifiedServerError, ReadOnlyServerError, ServerFullError, StorageClosedError]
+
+
+@pytest.mark.parametrize("kind", LASTING)
+async def test_a_reason_that_lasts_is_told_at_once(face, kind):
+    put = Put(kind())
+    with pytest.raises(kind, match="To repeat the call is another turn") as raised:
+        await outcome(put, face)
+    assert (str(raised.value).startswith(str(kind())), put.calls) == (True, 1)
+
+
+@pytest.mark.parametrize("kind", [ServerRestartingError, TooManyConnectionsError, LockTimeoutError])
+async def test_a_reason_that_passes_is_waited_for(face, kind):
+    put = Put(kind(), kind())
+    assert (await outcome(put, face), put.calls) == ("stored", 3)
 
 
 async def test_a_database_that_stays_away_is_an_error_that_invites_no_repetition(face, monkeypatch):

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from psycopg import AsyncConnection, Connection, Error, OperationalError, errors
-from psycopg_pool import PoolClosed, PoolTimeout
+from psycopg_pool import PoolTimeout
 from tenacity import retry_if_exception, stop_after_delay, wait_random_exponential
 
 from discreet.checkpoint.postgres.guard import GUARDS
@@ -112,8 +112,6 @@ def check_copied(*, copied: bool) -> None:
 def _because(error: OperationalError) -> str:
     if isinstance(error, PoolTimeout):
         return "No connection to the checkpointer's database came free in time"
-    if isinstance(error, PoolClosed):
-        return "The checkpointer's connection pool is closed"
     if error.sqlstate is not None:
         return "The checkpointer's database answered and could not do the work now"
     return "The checkpointer's database can't be reached, or broke off"

@@ -5,7 +5,7 @@ from psycopg import DataError, OperationalError, errors
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from discreet.checkpoint.postgres.failures import is_transient, translate
-from discreet.errors import ServerFullError, StorageError, StorageUnavailableError
+from discreet.errors import ServerFullError, StorageClosedError, StorageError, StorageUnavailableError
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,16 @@ def test_a_server_that_answered_is_told_by_what_it_said():
     assert "ann" not in str(failure)
 
 
-@pytest.mark.parametrize("error", [OperationalError("gone"), PoolTimeout("late"), PoolClosed("shut")])
+@pytest.mark.parametrize("error", [OperationalError("gone"), PoolTimeout("late")])
 def test_a_database_that_does_not_answer_is_named_as_such_with_its_cause(error):
     failure, cause = translate(error)
     assert type(failure) is StorageUnavailableError
     assert cause is error
+
+
+def test_a_pool_that_is_closed_is_named_as_such():
+    failure, cause = translate(PoolClosed("shut"))
+    assert (type(failure), type(cause)) == (StorageClosedError, PoolClosed)
 
 
 @pytest.mark.parametrize("kind", [DataError, errors.UniqueViolation, errors.UndefinedTable])
