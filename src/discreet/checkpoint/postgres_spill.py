@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
+from psycopg.errors import UndefinedTable
 from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
@@ -28,7 +29,7 @@ from discreet.checkpoint.postgres.threads import NOBODY, OVER
 from discreet.checkpoint.spill import Spilled, Version
 from discreet.driver_errors import storage_errors
 from discreet.encryption import Column, seal, unseal
-from discreet.errors import EncryptionError
+from discreet.errors import EncryptionError, StorageError
 from discreet.leases import lease, sync_lease
 from discreet.ports import KeyProvider
 from discreet.settings import load_settings
@@ -126,6 +127,19 @@ def missing(there: Found) -> list[Step]:
     return [*missing_schema(there), *steps] if steps else []
 
 
+@contextmanager
+def _spill_errors() -> Iterator[None]:
+    """Raise what `storage_errors` does, and say what to run where the table is missing."""
+    with storage_errors():
+        try:
+            yield
+        except UndefinedTable:
+            raise StorageError(
+                "Paused turns are to be kept in the database (keys=…, or DISCREET_SPILL), and the table for them is not there. Call the "
+                "saver's setup() once more, or run `discreet migrate` (SQLSTATE 42P01)."
+            ) from None
+
+
 class _SealedRows:
     """What both faces share: everything but the calls."""
 
@@ -194,7 +208,7 @@ class PostgresSpill(_SealedRows):
             MigrationError: Another process held the lock for a minute, or this role may not create it.
             StorageError: The table could not be created.
         """
-        with storage_errors():
+        with _spill_errors():
             async with self._cursor(dict_row) as cursor:
                 there = await look(cursor)
             await set_up(self._pool, there.schema, there, missing)
@@ -209,7 +223,7 @@ class PostgresSpill(_SealedRows):
     ) -> bool:
         """Keep `spilled`, sealed, instead of an older version, and delete some rows whose time is over."""
         row = self._seal(thread_id, spilled, ttl_seconds, since)
-        with storage_errors():
+        with _spill_errors():
             async with self._cursor() as cursor:
                 await cursor.execute(KNOW, row)
                 saved = (await cursor.execute(SAVE, row)).rowcount == 1
@@ -222,28 +236,28 @@ class PostgresSpill(_SealedRows):
 
     async def load(self, thread_id: str) -> Spilled | None:
         """Return the paused turn, unless its time is over or the row can't be opened."""
-        with storage_errors():
+        with _spill_errors():
             async with self._cursor() as cursor:
                 row = await (await cursor.execute(LOAD, {"thread_id": thread_id})).fetchone()
         return self._open(thread_id, row)
 
     async def ended(self, thread_id: str) -> list[Spilled]:
         """Return the turns that are over and still kept, oldest first, those that can be opened."""
-        with storage_errors():
+        with _spill_errors():
             async with self._cursor() as cursor:
                 rows = await (await cursor.execute(LOAD_ENDED, {"thread_id": thread_id})).fetchall()
         return [spilled for row in rows if (spilled := self._open(thread_id, row))]
 
     async def generation(self, thread_id: str) -> Version | None:
         """Return the version of the paused turn. Whether the row can be opened is not looked at."""
-        with storage_errors():
+        with _spill_errors():
             async with self._cursor() as cursor:
                 row = await (await cursor.execute(GENERATION, {"thread_id": thread_id})).fetchone()
         return Version(*row) if row else None
 
     async def drop(self, thread_ids: Sequence[str], *, upto: str | None = None) -> None:
         """Delete the rows of these threads, or those whose head is not newer than `upto`."""
-        with storage_errors():
+        with _spill_errors():
             async with self._cursor() as cursor:
                 for thread_id in thread_ids:
                     await cursor.execute(DROP, {"thread_ids": [thread_id], "upto": upto})
@@ -271,7 +285,7 @@ class SyncPostgresSpill(_SealedRows):
 
     def setup(self) -> None:
         """Create the table; see `PostgresSpill.setup`."""
-        with storage_errors():
+        with _spill_errors():
             with self._cursor(dict_row) as cursor:
                 there = sync_look(cursor)
             sync_set_up(self._pool, there.schema, there, missing)
@@ -286,7 +300,7 @@ class SyncPostgresSpill(_SealedRows):
     ) -> bool:
         """Keep `spilled`, sealed, instead of an older version, and delete some rows whose time is over."""
         row = self._seal(thread_id, spilled, ttl_seconds, since)
-        with storage_errors(), self._cursor() as cursor:
+        with _spill_errors(), self._cursor() as cursor:
             cursor.execute(KNOW, row)
             saved = cursor.execute(SAVE, row).rowcount == 1
             if cursor.is_apart:
@@ -298,25 +312,25 @@ class SyncPostgresSpill(_SealedRows):
 
     def load(self, thread_id: str) -> Spilled | None:
         """Return the paused turn, unless its time is over or the row can't be opened."""
-        with storage_errors(), self._cursor() as cursor:
+        with _spill_errors(), self._cursor() as cursor:
             row = cursor.execute(LOAD, {"thread_id": thread_id}).fetchone()
         return self._open(thread_id, row)
 
     def ended(self, thread_id: str) -> list[Spilled]:
         """Return the turns that are over and still kept, oldest first, those that can be opened."""
-        with storage_errors(), self._cursor() as cursor:
+        with _spill_errors(), self._cursor() as cursor:
             rows = cursor.execute(LOAD_ENDED, {"thread_id": thread_id}).fetchall()
         return [spilled for row in rows if (spilled := self._open(thread_id, row))]
 
     def generation(self, thread_id: str) -> Version | None:
         """Return the version of the paused turn. Whether the row can be opened is not looked at."""
-        with storage_errors(), self._cursor() as cursor:
+        with _spill_errors(), self._cursor() as cursor:
             row = cursor.execute(GENERATION, {"thread_id": thread_id}).fetchone()
         return Version(*row) if row else None
 
     def drop(self, thread_ids: Sequence[str], *, upto: str | None = None) -> None:
         """Delete the rows of these threads, or those whose head is not newer than `upto`."""
-        with storage_errors(), self._cursor() as cursor:
+        with _spill_errors(), self._cursor() as cursor:
             for thread_id in thread_ids:
                 cursor.execute(DROP, {"thread_ids": [thread_id], "upto": upto})
 

@@ -12,10 +12,12 @@ import pytest
 from kit.compressed import inflated
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.types import Command
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet import metrics
+from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
 from discreet.checkpoint.late_writes import NO_DELETION
 from discreet.checkpoint.postgres import CONNECTION
 from discreet.checkpoint.postgres.threads import BURY
@@ -357,3 +359,37 @@ async def test_what_an_older_run_saves_of_a_deleted_thread_is_not_kept(spill, ex
     assert execute("SELECT count(*) FROM checkpoint_spill") == [(0,)]
     assert await spill.save("1", Spilled.now("head4", b"of a new run"), since=first)
     assert await spill.save("1", Spilled.now("head5", b"of no run"))
+
+
+def asking(saver: Any) -> Any:
+    """Return a graph that asks a person."""
+    builder = StateGraph(MessagesState)
+    builder.add_node("ask", lambda _: {"messages": [("ai", interrupt("May I?"))]})
+    builder.add_edge(START, "ask")
+    return builder.compile(checkpointer=saver)
+
+
+async def test_a_spill_switched_on_later_says_what_to_run(empty_database, keys):
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    async with RedactingSaver.from_conn_string(empty_database) as saver:
+        await saver.setup()
+        await asking(saver).ainvoke({"messages": [("user", "one")]}, thread)
+    async with RedactingSaver.from_conn_string(empty_database, keys=keys) as saver:
+        with pytest.raises(StorageError, match=r"setup\(\) once more"):
+            await asking(saver).ainvoke({"messages": [("user", "two")]}, thread)
+        await saver.setup()
+        await asking(saver).ainvoke({"messages": [("user", "three")]}, thread)
+    async with RedactingSaver.from_conn_string(empty_database, keys=keys) as saver:
+        found = await asking(saver).ainvoke(Command(resume="yes"), thread)
+        assert [message.text for message in found["messages"]][-2:] == ["three", "yes"]
+
+
+def test_a_blocking_saver_says_the_same(empty_database, keys):
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    with RedactingSyncSaver.from_conn_string(empty_database) as saver:
+        saver.setup()
+    with RedactingSyncSaver.from_conn_string(empty_database, keys=keys) as saver:
+        with pytest.raises(StorageError, match=r"setup\(\) once more"):
+            asking(saver).invoke({"messages": [("user", "two")]}, thread)
+        saver.setup()
+        asking(saver).invoke({"messages": [("user", "three")]}, thread)
