@@ -11,6 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from discreet.errors import ConfigurationError
+from discreet.graph.once import OnceBuilder
 from discreet.graph.options import GraphOptions, spelt_by
 from discreet.graph.parts import Parts, make_parts
 from discreet.nodes.assistant import make_assistant, route_after_assistant
@@ -27,7 +28,9 @@ RUNNING = ConversationState.__annotations__.keys() - InputState.__annotations__.
 
 @spelt_by(GraphOptions)
 def build_graph(options: GraphOptions) -> StateGraph[Any, Context, Any, Any]:
-    """Return the builder; compile it with a checkpointer (and a store) of your own.
+    """Return the builder, a `StateGraph`; compile it with a checkpointer (and a store) of your own.
+
+    With a checkpointer a message that comes again under its id gets the answer that it got, at any time.
 
     It takes the fields of `GraphOptions` as keyword arguments; each is described there, and none has to be given.
 
@@ -50,7 +53,7 @@ def _assembled(
     options: GraphOptions,
 ) -> StateGraph[Any, Context, Any, Any]:
     seen, given = _outside(options.state_schema)
-    graph = StateGraph(options.state_schema, context_schema=Context, input_schema=seen, output_schema=given)
+    graph = OnceBuilder(options.state_schema, context_schema=Context, input_schema=seen, output_schema=given)
     graph.add_node("save_input", parts.save_input)
     graph.add_edge(START, "save_input")
     if parts.memory_gate is not None and parts.retrieve_memories is not None:

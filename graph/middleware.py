@@ -14,7 +14,8 @@ from langgraph.types import Command
 
 from discreet.access.epochs import begun
 from discreet.background_loop import wait_for
-from discreet.errors import MissingDependencyError
+from discreet.errors import MessageIdReusedError, MissingDependencyError
+from discreet.graph.agent_again import abefore_run, before_run, came_again, may_be_again
 from discreet.graph.options import MiddlewareOptions, init_spelt_by
 from discreet.graph.parts import make_parts
 from discreet.nodes.assistant import spoken
@@ -22,15 +23,16 @@ from discreet.nodes.node import Node
 from discreet.nodes.prompting import definitions_of
 from discreet.nodes.provenance import with_origin
 from discreet.nodes.requests import beginning_of
-from discreet.nodes.run import describe_run
+from discreet.nodes.run import describe_run, thread_of_run
 from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.unresolved import check_arguments
 from discreet.nodes.turn import tool_rounds
+from discreet.ports import of_thread
 from discreet.providers import chat_model as model_by_name
 from discreet.state.conversation import Gate, Request, RetrievedMemory
 
 try:
-    from langchain.agents.middleware import AgentMiddleware
+    from langchain.agents.middleware import AgentMiddleware, hook_config
     from langchain.agents.middleware.types import (
         AgentState,
         ModelRequest,
@@ -52,6 +54,7 @@ class MemoryState(AgentState[Any]):
     request: NotRequired[Annotated[Request | None, PrivateStateAttr]]
     gate: NotRequired[Annotated[Gate | None, PrivateStateAttr]]
     memories: NotRequired[Annotated[list[RetrievedMemory], PrivateStateAttr]]
+    id_reused: NotRequired[Annotated[bool, PrivateStateAttr]]
 
 
 class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
@@ -86,18 +89,28 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self.mask = self._parts.mask
         self.tools: Sequence[Any] = self._parts.memory_tools
 
+    @hook_config(can_jump_to=["end"])
     async def abefore_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
-        """Check and mask the message, and retrieve memories for it."""
+        """Check and mask the message, and retrieve memories for it. One that was answered before ends the run with that answer."""
+        return await self._begun(state, await abefore_run() if may_be_again(state) else None)
+
+    @hook_config(can_jump_to=["end"])
+    def before_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
+        """Do what `abefore_agent` does, blocking."""
+        return wait_for(self._begun(state, before_run() if may_be_again(state) else None))
+
+    async def _begun(self, state: MemoryState, before: Sequence[BaseMessage] | None) -> dict[str, Any]:
+        redactor = of_thread(self.mask.redactor, thread_of_run())
+        if (again := came_again(state["messages"], before, redactor)) is not None:
+            is_noted = state.get("id_reused") or not again.is_same
+            reused = {"id_reused": not again.is_same} if is_noted else {}
+            return {"messages": list(again.put_back), "jump_to": "end", **reused}
         first = [node for node in (self._parts.save_input, self._parts.memory_gate) if node is not None]
         update = await _in_turn(first, state)
         gate = update.get("gate")
         if self._parts.retrieve_memories is not None and (gate is None or gate["retrieve"]):
             update |= await _in_turn([self._parts.retrieve_memories], {**state, **_merged(state, update)})
-        return update
-
-    def before_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
-        """Do what `abefore_agent` does, blocking."""
-        return wait_for(self.abefore_agent(state, runtime))
+        return {**update, "id_reused": False} if state.get("id_reused") else update
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -137,7 +150,15 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return wait_for(self._masked_result(request, result))
 
     async def aafter_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
-        """Keep the filtered turn, and drop the rest. A structured response is an answer."""
+        """Keep the filtered turn, and drop the rest. A structured response is an answer. Where no turn began nothing is kept.
+
+        Raises:
+            MessageIdReusedError: A message came in under the id of one that was answered, with another text.
+        """
+        if state.get("id_reused"):
+            raise MessageIdReusedError
+        if not state.get("request"):
+            return {}
         return await _in_turn([self._parts.persist_filtered], state)
 
     def after_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from discreet.checkpoint.answers import is_answer
 from discreet.graph.approvals import masked_decisions
 from discreet.graph.deliveries import DELIVERY, Deliveries, Delivery
 from discreet.graph.node_mask import mask_of
+from discreet.graph.once import once
 from discreet.graph.outage import Play, messages_in, run_through_outage
 from discreet.graph.shown_values import ShownValues
 from discreet.graph.streams import Graph, MessagePieces, Part, Shape, reply_parts
@@ -80,7 +81,7 @@ class TurnRunner:
             messages_key: State key of the messages.
             one_at_a_time: Whether turns of one thread wait for each other, up to 20 seconds, in all processes that share `short_term`.
         """
-        self._graph = graph
+        self._graph: Graph = once(graph)
         self._short_term = short_term
         self._deliveries = Deliveries(short_term, max_media_bytes=max_media_bytes or load_settings().max_media_bytes)
         self._mask = mask_of(graph, vault=vault, redactor=redactor)

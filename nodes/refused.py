@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -34,12 +34,26 @@ async def without_refused(mask: TurnMask, messages: Sequence[BaseMessage]) -> li
     thread = thread_of_run()
     if thread is None or not messages[:-1] or _known(mask, thread, messages[-2]):
         return list(messages)
-    try:
-        refused = await mask.vault.avalues(_key(thread))
-    except Exception as error:  # noqa: BLE001  # what can't be taken is found without it
-        failed("values", error)
-        return list(messages)
+    refused = await arefused_ids(mask, thread)
     return [*(message for message in messages[:-1] if safe_id(message.id) not in refused), messages[-1]]
+
+
+async def arefused_ids(mask: TurnMask, thread: str) -> Collection[str]:
+    """Return the ids of the messages of a thread that were refused, as far as the vault knows."""
+    try:
+        return await mask.vault.avalues(_key(thread))
+    except Exception as error:  # noqa: BLE001  # whatever a foreign vault raises
+        failed("values", error)
+        return ()
+
+
+def refused_ids(mask: TurnMask, thread: str) -> Collection[str]:
+    """Do what `arefused_ids` does, blocking."""
+    try:
+        return mask.vault.values(_key(thread))
+    except Exception as error:  # noqa: BLE001  # as above
+        failed("values", error)
+        return ()
 
 
 def _came_in(mask: TurnMask, thread: str | None, messages: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
@@ -57,6 +59,20 @@ def is_first_of_thread() -> bool:
     except RuntimeError:  # outside of a run
         return False
     return metadata.get("langgraph_step") == 1 and "|" not in metadata.get("langgraph_checkpoint_ns", "|")
+
+
+def checkpoints_of_run() -> tuple[BaseCheckpointSaver[Any], RunnableConfig] | None:
+    """Return the checkpointer of the run that calls this, and its thread; None without one, and within another graph's turn."""
+    saver = _configurable().get("__pregel_checkpointer")
+    thread = _configurable().get("thread_id")
+    if not isinstance(saver, BaseCheckpointSaver) or thread is None or "|" in _configurable().get("checkpoint_ns", "|"):
+        return None
+    return saver, {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+
+
+def step_of_run() -> int:
+    """Return the number of the step that calls this, as LangGraph counts them."""
+    return int((get_config().get("metadata") or {}).get("langgraph_step", 0))
 
 
 def control_of_run() -> object:

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, 
 from contextlib import aclosing, closing
 from typing import Any, cast
 
-from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
@@ -16,11 +15,11 @@ from discreet.graph.guard.callback_events import CallbackEvents
 from discreet.graph.guard.events import Shape, StreamEvents
 from discreet.graph.guard.logs import quieten
 from discreet.graph.guard.repeated import AnswerWatch, chain_events, claim_run, is_again, repeated
-from discreet.graph.guard.requests import TASK, Call
+from discreet.graph.guard.requests import Call
 from discreet.graph.guard.run import Guard, GuardedRun
 from discreet.graph.node_mask import mask_of
-from discreet.nodes.input_check import InputCheck
-from discreet.nodes.node import Node
+from discreet.graph.once import TASK, OnceGraph, attributes_of
+from discreet.nodes.masking import TurnMask
 from discreet.ports import Claim, Done, Running, ShortTermStore, Started, TextRedactor, TurnVault
 from discreet.redaction.vault import default_vault
 from discreet.settings import load_settings
@@ -58,8 +57,7 @@ def guarded(
     mask = mask_of(graph, vault=vault, redactor=redactor, otherwise=_vault_of_server)
     deliveries = Deliveries(short_term, max_media_bytes=load_settings().max_media_bytes)
     guard = Guard(vault=mask.vault, redactor=mask.redactor, deliveries=deliveries)
-    attributes = {name: item for name, item in vars(graph).items() if name not in ("__orig_class__", "guard")}
-    return GuardedGraph(guard=guard, **attributes)
+    return GuardedGraph(**{**attributes_of(graph), "guard": guard})
 
 
 def _vault_of_server() -> TurnVault:
@@ -71,7 +69,7 @@ def _vault_of_server() -> TurnVault:
     return process_storage.vault
 
 
-class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class GuardedGraph(OnceGraph):
     """A compiled graph whose runs go under guard. `copy` and what is made by it keep the guard."""
 
     def __init__(self, *, guard: Guard, **attributes: Any) -> None:
@@ -80,15 +78,9 @@ class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         self.guard = guard
 
     @property
-    def input_check(self) -> InputCheck | None:
-        """What tells of an input whether the graph would refuse it; None if its first node has no such check."""
-        first = [self.builder.nodes[end].runnable for start, end in self.builder.edges if start == START]
-        return first[0].check if len(first) == 1 and isinstance(first[0], Node) else None
-
-    @property
-    def messages_key(self) -> str:
-        """Key of the messages in the graph's state."""
-        return "messages" if self.input_check is None else self.input_check.messages_key
+    def mask(self) -> TurnMask:
+        """What its messages are masked with."""
+        return mask_of(self, vault=self.guard.vault, redactor=self.guard.redactor)
 
     async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:
         """Do what the graph's own `astream` does, under guard."""

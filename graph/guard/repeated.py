@@ -11,8 +11,10 @@ from langgraph.types import StateSnapshot
 
 from discreet.checkpoint.answers import is_answer
 from discreet.errors import DiscreetError
+from discreet.graph.again import answered_parts, messages_in, paused_parts
 from discreet.graph.deliveries import AGAIN, DELIVERY, Deliveries, Delivery
-from discreet.graph.guard.requests import TASK, Call
+from discreet.graph.guard.requests import Call
+from discreet.graph.once import TASK
 from discreet.graph.streams import Part, Shape, reply_parts
 from discreet.nodes.input_check import messages_of
 from discreet.nodes.run import run_of
@@ -71,7 +73,7 @@ class AnswerWatch:
         if mode != "values":
             return True
         if not place:
-            messages = _messages(data, self._key)
+            messages = messages_in(data, self._key)
             self.answer = text_of(messages[-1]) if messages and is_answer(messages[-1]) else ""
         return self._asked
 
@@ -98,7 +100,9 @@ async def repeated(graph: GuardedGraph, call: Call, claim: Done | Running) -> As
     elif claim.answer:
         parts = _answered(said, claim.answer, await _state(graph, call), shape, key)
     else:
-        parts = _paused(said, await _state(graph, call), shape, key)
+        state = await _state(graph, call)
+        values, interrupts = ({key: said}, ()) if state is None else (state.values, state.interrupts)
+        parts = paused_parts(values, interrupts, shape)
     for part in parts:
         yield shape.shaped(part)
 
@@ -106,25 +110,12 @@ async def repeated(graph: GuardedGraph, call: Call, claim: Done | Running) -> As
 def _answered(
     said: Sequence[BaseMessage], answer: str, state: StateSnapshot | None, shape: Shape, key: str
 ) -> list[Part]:
-    known = [] if state is None else _messages(state.values, key)
+    known = [] if state is None else messages_in(state.values, key)
     places = [place for place, each in enumerate(known) if is_answer(each) and text_of(each) == answer]
     if state is None or not places:  # a run without a thread, a recording in another one
         reply: BaseMessage = AIMessage(answer, response_metadata={DELIVERY: "repeated"})
         return reply_parts(said, reply, shape, node=DELIVERY, messages_key=key)
-    first = known[places[-1]]
-    reply = first.model_copy(update={"response_metadata": {**first.response_metadata, DELIVERY: "repeated"}})
-    values = {**state.values, key: [*known[: places[-1]], reply]}  # other turns may have come since
-    return reply_parts(known, reply, shape, node=DELIVERY, messages_key=key, values=values)
-
-
-def _paused(said: Sequence[BaseMessage], state: StateSnapshot | None, shape: Shape, key: str) -> list[Part]:
-    """Return what a turn gives that waits for a person, or had nothing to say."""
-    values, interrupts = ({key: list(said)}, ()) if state is None else (state.values, state.interrupts)
-    told = {"__interrupt__": tuple(interrupts)} if interrupts and shape.version == "v1" else {}
-    parts = [Part((), "values", {**values, **told}, tuple(interrupts))]
-    if interrupts:
-        parts.append(Part((), "updates", {"__interrupt__": tuple(interrupts)}))
-    return [part for part in parts if part.mode in shape.modes]
+    return answered_parts(known, places[-1], state.values, shape, key)
 
 
 async def _state(graph: GuardedGraph, call: Call) -> StateSnapshot | None:
@@ -134,8 +125,3 @@ async def _state(graph: GuardedGraph, call: Call) -> StateSnapshot | None:
         return await graph.aget_state(call.config)
     except ValueError:  # LangGraph's way to say that the graph has no checkpointer
         return None
-
-
-def _messages(values: Any, key: str) -> list[BaseMessage]:
-    found = values.get(key) if isinstance(values, Mapping) else None
-    return [each for each in found if isinstance(each, BaseMessage)] if isinstance(found, list) else []

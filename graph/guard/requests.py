@@ -35,10 +35,6 @@ INTERRUPT_ID: Final = re.compile("[0-9a-f]{32}")
 """As LangGraph makes them: 128 bits of a hash of the place."""
 
 
-TASK: Final = "__pregel_task_id"
-"""Key of `configurable` that is there when a graph runs as a node of another."""
-
-
 class Call:
     """What a graph is called with. It shows nothing of that, as tracebacks show the variables of frames."""
 

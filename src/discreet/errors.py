@@ -10,6 +10,7 @@ DiscreetError
 │   ├── EmptyInputError
 │   ├── InputTooLargeError
 │   ├── UnsupportedInputError
+│   ├── MessageIdReusedError      its id is that of another message of the thread
 │   ├── MediaSummaryUnavailableError
 │   ├── ContextWindowError
 │   ├── InvalidUserError
@@ -184,6 +185,12 @@ class UnsupportedInputError(InputError):
     """The message is of a type that can't be taken. Send a human message with text, image or audio blocks."""
 
     code = "input_unsupported"
+
+
+class MessageIdReusedError(InputError):
+    """The message's id belongs to another message of the thread. Nothing was changed: take a new id for a new message."""
+
+    code = "message_id_reused"
 
 
 class MediaSummaryUnavailableError(InputError):
