@@ -34,7 +34,8 @@ class Known:
     """All that the thread has."""
     place: int
     """Where it is among these."""
-    state: StateSnapshot
+    state: StateSnapshot | None = None
+    """Where the thread stands, for what is done about it."""
 
     @property
     def answer(self) -> int | None:
@@ -51,7 +52,11 @@ class Known:
     def is_paused(self) -> bool:
         """Whether its turn waits for a person."""
         later = self.messages[self.place + 1 :]
-        return bool(self.state.interrupts) and not any(isinstance(message, HumanMessage) for message in later)
+        return (
+            self.state is not None
+            and bool(self.state.interrupts)
+            and not any(isinstance(message, HumanMessage) for message in later)
+        )
 
     @property
     def is_broken_off(self) -> bool:
@@ -59,7 +64,7 @@ class Known:
         answer = self.answer
         later = () if answer is None else self.messages[answer + 1 :]
         is_newest = answer is not None and not any(isinstance(message, HumanMessage) for message in later)
-        return is_newest and bool(self.state.next) and not self.state.interrupts
+        return is_newest and self.state is not None and bool(self.state.next) and not self.state.interrupts
 
     @property
     def is_over(self) -> bool:
@@ -89,6 +94,7 @@ class Known:
 
     def parts(self, shape: Shape, key: str, outputs: str | Sequence[str]) -> list[Part]:
         """Return what a run gives that has answered it: the state up to its answer, or the question that its turn waits with."""
+        assert self.state is not None  # nobody else repeats an answer
         names = [outputs] if isinstance(outputs, str) else outputs
         values = {name: item for name, item in self.state.values.items() if name in names}
         answer = None if self.is_paused else self.answer
@@ -108,9 +114,11 @@ def begins_with(given: Any, key: str) -> list[BaseMessage]:
     return said if begins and not any(isinstance(message, RemoveMessage) for message in said) else []
 
 
-def known_in(state: StateSnapshot, said: Sequence[BaseMessage], key: str) -> Known | None:
-    """Return what `state` knows of the last message of an input; None if it has none of its id."""
-    messages, given = messages_in(state.values, key), said[-1]
+def known_in(
+    messages: Sequence[BaseMessage], said: Sequence[BaseMessage], state: StateSnapshot | None = None
+) -> Known | None:
+    """Return what the `messages` of a thread tell of the last one of an input; None if none has its id."""
+    given = said[-1]
     ids = {given.id, safe_id(given.id)}
     place = next((at for at, message in enumerate(messages) if message.id in ids), None)
     if place is None or not isinstance(given, HumanMessage) or not isinstance(messages[place], HumanMessage):

@@ -32,7 +32,7 @@ class CameAgain:
 
 def may_be_again(state: Mapping[str, Any]) -> bool:
     """Return whether nothing new came into a state: it ends with an answer."""
-    messages = state.get("messages") or ()
+    messages = state.get("messages", [])
     return bool(messages) and is_answer(messages[-1])
 
 

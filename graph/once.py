@@ -15,7 +15,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from discreet.checkpoint.message_ids import safe_id
 from discreet.errors import MessageIdReusedError
-from discreet.graph.again import Known, begins_with, known_in
+from discreet.graph.again import Known, begins_with, known_in, messages_in
 from discreet.graph.node_mask import mask_of
 from discreet.graph.streams import Shape
 from discreet.metrics import duplicate_deliveries
@@ -61,7 +61,8 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Do what the graph's own `astream` does, once a message."""
         given = input
         if said := self._said(input, config):
-            known = known_in(await super().aget_state(config), said, self.messages_key)
+            state = await super().aget_state(config)
+            known = known_in(messages_in(state.values, self.messages_key), said, state)
             refused = () if known is None or known.is_over else await arefused_ids(self.mask, self._thread(config))
             if known is not None and self._is_done(known, config, refused):
                 for event in self._again(known, options):
@@ -76,7 +77,8 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Do what `astream` does, blocking."""
         given = input
         if said := self._said(input, config):
-            known = known_in(super().get_state(config), said, self.messages_key)
+            state = super().get_state(config)
+            known = known_in(messages_in(state.values, self.messages_key), said, state)
             refused = () if known is None or known.is_over else refused_ids(self.mask, self._thread(config))
             if known is not None and self._is_done(known, config, refused):
                 yield from self._again(known, options)

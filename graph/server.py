@@ -23,9 +23,7 @@ graph = guarded(
         summaries=process_storage.summaries,
         memory_settings=process_storage.memory_settings,
         vault=process_storage.vault,
-    ).compile(name="discreet"),
-    vault=process_storage.vault,
-    short_term=process_storage.short_term,
+    ).compile(name="discreet")
 )
 
 

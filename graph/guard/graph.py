@@ -40,8 +40,9 @@ def guarded(
     the request's name before an event is out. Exceptions lose what they say, unless they are Discreet's own. Without a
     request, input is taken as it is. `print_mode` and `debug`, which print raw values, do nothing.
 
-    A message that is delivered twice, as the ingress marks it, is answered once; `short_term` keeps the answer for the second
-    run. None: both run.
+    A message that is delivered twice is answered once. One that comes again under its id is known by the thread; others, for some
+    seconds, by the mark of the ingress, and `short_term` keeps the answer for the second run. Default for it and for `vault`: those
+    of this process's storage, which the ingress has too.
 
     LangGraph's own log lines about errors of nodes lose what the errors say, in the whole process.
 
@@ -55,7 +56,8 @@ def guarded(
     """
     quieten()
     mask = mask_of(graph, vault=vault, redactor=redactor, otherwise=_vault_of_server)
-    deliveries = Deliveries(short_term, max_media_bytes=load_settings().max_media_bytes)
+    store = short_term or cast("ShortTermStore", _ShortTermOfServer())
+    deliveries = Deliveries(store, max_media_bytes=load_settings().max_media_bytes)
     guard = Guard(vault=mask.vault, redactor=mask.redactor, deliveries=deliveries)
     return GuardedGraph(**{**attributes_of(graph), "guard": guard})
 
@@ -67,6 +69,15 @@ def _vault_of_server() -> TurnVault:
     from discreet.storage.shared import process_storage  # graphs of no server need no database
 
     return process_storage.vault
+
+
+class _ShortTermOfServer:
+    """The short-term store of this process's storage, asked for when a message was marked: a graph of no server needs none."""
+
+    def __getattr__(self, name: str) -> Any:
+        from discreet.storage.shared import process_storage  # as above
+
+        return getattr(process_storage.short_term, name)
 
 
 class GuardedGraph(OnceGraph):

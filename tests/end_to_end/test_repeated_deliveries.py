@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 import pytest_asyncio
+from httpx import HTTPStatusError
 from testkit.clients import local_sdk
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -153,3 +154,49 @@ async def test_of_runs_without_a_thread_that_are_delivered_at_once_none_is_doubl
     for pair in await asyncio.gather(*(twice(number) for number in range(6))):
         assert pair[0]["content"] == pair[1]["content"]
         assert {each["response_metadata"].get("delivery") for each in pair} == {None, "repeated"}
+
+
+def named(text, message_id="m-1"):
+    """Return an input of a client that names its messages."""
+    return {"messages": [{"role": "user", "content": text, "id": message_id}]}
+
+
+async def shown(client, thread):
+    """Return what the thread shows of itself."""
+    found, state = await client.threads.get(thread), await client.threads.get_state(thread)
+    return found["status"], found["values"], found["interrupts"], state["values"], state["next"]
+
+
+@pytest.mark.slow
+async def test_a_message_that_comes_again_under_its_id_gets_the_stored_answer_at_any_time(client, thread):
+    mail = f"{uuid4().hex[:8]}@example.com"
+    first = await client.runs.wait(thread, "agent", input=named(f"Write to {mail}."))
+    await client.runs.wait(thread, "agent", input=named("And then?", "m-2"))
+    before = await shown(client, thread)
+    await asyncio.sleep(3.2)
+    again = await client.runs.wait(thread, "agent", input=named(f"Write to {mail}."))
+    assert [each["content"] for each in again["messages"]] == [each["content"] for each in first["messages"]]
+    assert again["messages"][-1]["response_metadata"]["delivery"] == "repeated"
+    assert (await shown(client, thread))[3:] == before[3:]
+    assert (await shown(client, thread))[0] == "idle"
+
+
+@pytest.mark.slow
+async def test_another_text_under_its_id_is_a_conflict_that_changes_nothing(client, thread):
+    await client.runs.wait(thread, "agent", input=named("I keep two parrots."))
+    before = await shown(client, thread)
+    for how in (client.runs.wait, client.runs.create):
+        with pytest.raises(HTTPStatusError) as refused:
+            await how(thread, "agent", input=named("I keep three parrots."))
+        answer = refused.value.response
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "message_id_reused")
+    assert await shown(client, thread) == before
+    assert len(await client.runs.list(thread)) == 1
+
+
+@pytest.mark.slow
+async def test_the_id_of_another_persons_message_tells_nothing(client, thread, dev_server):
+    await client.runs.wait(thread, "agent", input=named("I keep two parrots."))
+    async with local_sdk(dev_server.url, dev_server.headers(f"other-{uuid4().hex}")) as somebody:
+        with pytest.raises(HTTPStatusError, match="404"):
+            await somebody.runs.wait(thread, "agent", input=named("I keep three parrots."))

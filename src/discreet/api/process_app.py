@@ -19,6 +19,7 @@ from discreet.api.health import HealthChecks
 from discreet.api.ingress import Ingress
 from discreet.api.readiness import Readiness
 from discreet.api.services import Services
+from discreet.api.stored_messages import stored_messages
 from discreet.api.thread_deletes import delete_one_at_a_time
 from discreet.api.tracing import require_hidden_text
 from discreet.api.warming import FirstAnswer, warm_later
@@ -141,6 +142,7 @@ def make_process_app(
         denials=process.denials,
         deliveries=Deliveries(process_storage.short_term, max_media_bytes=process.settings.max_media_bytes),
         dedup_seconds=process.settings.dedup_seconds,
+        stored=stored_messages,
         restore=process.settings.restore_replies,
         max_body_bytes=process.settings.max_body_bytes,
         studio=studio,

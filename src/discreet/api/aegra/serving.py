@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any, Final
 
 from fastapi import HTTPException
@@ -13,13 +12,8 @@ from langgraph.errors import InvalidUpdateError
 from discreet.api.aegra.database import persistence
 from discreet.checkpoint import RedactingSaver
 from discreet.errors import ConfigurationError
-from discreet.graph.deliveries import Deliveries
 from discreet.graph.guard import GuardedGraph
-from discreet.settings import load_settings
-from discreet.storage.shared import process_storage
-
-NESTED: Final = "__pregel_task_id"
-"""Key of `configurable` that is there when a graph runs as a node of another."""
+from discreet.graph.once import TASK, attributes_of
 
 NOT_OURS: Final = (
     "The server would run this graph over another checkpointer, which would store what people say. Name "
@@ -33,13 +27,8 @@ NO_UPDATE: Final = (
 
 
 def served(graph: GuardedGraph) -> ServedGraph:
-    """Return `graph` for `graphs` of aegra.json.
-
-    It knows a message that is delivered again by the store in which the ingress of this process has marked it.
-    """
-    deliveries = Deliveries(process_storage.short_term, max_media_bytes=load_settings().max_media_bytes)
-    attributes = {name: item for name, item in vars(graph).items() if name != "__orig_class__"}
-    return ServedGraph(**{**attributes, "guard": replace(graph.guard, deliveries=deliveries)})
+    """Return `graph` for `graphs` of aegra.json."""
+    return ServedGraph(**attributes_of(graph))
 
 
 class ServedGraph(GuardedGraph):
@@ -54,7 +43,7 @@ class ServedGraph(GuardedGraph):
         configurable = (config or {}).get("configurable") or {}
         source = super().astream(input, config, **options)
         del input, config, options  # a traceback shows the variables of this frame
-        if NESTED in configurable:  # a node of another graph, which has the turn
+        if TASK in configurable:  # a node of another graph, which has the turn
             async with aclosing(source) as events:
                 async for event in events:
                     yield event

@@ -11,7 +11,7 @@ from uuid import uuid4
 from langgraph.store.base import InvalidNamespaceError
 
 from discreet.api.ingress.body_schemas import check_shape
-from discreet.api.ingress.dedup import delivery_in
+from discreet.api.ingress.dedup import Begins, delivery_in, message_in
 from discreet.api.ingress.inputs import FIELD, ChecksOf, check_input
 from discreet.api.ingress.routes import Kind
 from discreet.api.receiving import loads
@@ -56,6 +56,8 @@ class Cleaned:
     """By tagged placeholder."""
     delivery: Delivery | None = None
     """What its message is known by, if it is delivered again."""
+    begins: Begins | None = None
+    """Its message, if whoever sent it gave it an id."""
 
     def as_json(self) -> bytes:
         """Return the body as JSON."""
@@ -90,6 +92,7 @@ def rewritten(
     clean = cleaned(body, kind, thread=thread, redactor=redactor, user=user)
     check_shape(clean.body, shape)
     clean.delivery = delivery_in(body, clean.body, kind, checks, thread=thread, window=dedup_seconds)
+    clean.begins = message_in(body, clean.body, kind, checks, thread=thread)
     return clean
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
-from langchain_core.messages import HumanMessage, RemoveMessage
+from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
 from discreet.api.ingress.inputs import FIELD, ChecksOf, GraphCheck
 from discreet.api.ingress.routes import Kind
-from discreet.errors import InputError
+from discreet.errors import InputError, MessageIdReusedError
+from discreet.graph.again import known_in
 from discreet.graph.deliveries import AGAIN, Deliveries, Delivery, delivery_of
 from discreet.nodes.input_check import messages_of
 from discreet.nodes.run import Run
+from discreet.ports import TextRedactor, of_thread
 from discreet.settings import load_settings
 from discreet.state.context import Context
 from discreet.state.request_ref import REQUEST_DELIVERY
@@ -24,6 +28,51 @@ STRATEGIES: Final = (None, "reject", "enqueue", "interrupt", "rollback")
 """What a run may ask for while another one of its thread is not over; anything else is left for the server to refuse."""
 
 
+StoredMessages: TypeAlias = Callable[[str, str, str], Awaitable[Sequence[BaseMessage]]]
+"""Returns the messages of a user's thread as they are stored, by the user_id, the thread_id and their key in the state; none of
+another user's thread."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begins:
+    """The message with which a run begins a turn of a thread, under an id that its sender chose."""
+
+    message: HumanMessage = field(repr=False)
+    user_id: str
+    thread_id: str
+    key: str
+
+
+def message_in(body: Any, clean: Any, kind: Kind, checks: ChecksOf, *, thread: str | None) -> Begins | None:
+    """Return what a run begins a turn of a thread with; None where there is none, or it has no id.
+
+    `body` is what was sent, `clean` what will be stored, which names the user.
+    """
+    body, clean = _run_in(body, clean, kind)
+    if not isinstance(body, dict) or not isinstance(assistant := body.get("assistant_id"), str):
+        return None
+    user, check = (_configurable(clean) or {}).get("user_id"), checks(assistant)
+    if thread is None or user is None or check is None or any(body.get(part) for part in ELSEWHERE):
+        return None
+    message = _newest(body.get(FIELD), check)
+    if message is None or not message.id:
+        return None
+    return Begins(message=message, user_id=user, thread_id=thread, key=_key(check))
+
+
+async def refuse_reused(begins: Begins | None, stored: StoredMessages | None, redactor: TextRedactor) -> None:
+    """Refuse a message under the id of another one of its thread, before a run is made of it that would fail.
+
+    Raises:
+        MessageIdReusedError: It is.
+    """
+    if begins is None or stored is None:
+        return
+    known = known_in(await stored(begins.user_id, begins.thread_id, begins.key), [begins.message])
+    if known is not None and not await asyncio.to_thread(known.is_same, of_thread(redactor, begins.thread_id)):
+        raise MessageIdReusedError
+
+
 def delivery_in(
     body: Any, clean: Any, kind: Kind, checks: ChecksOf, *, thread: str | None, window: float
 ) -> Delivery | None:
@@ -31,10 +80,7 @@ def delivery_in(
 
     `body` is what was sent, `clean` what will be stored, which names the user. It hashes payloads: call it in a thread.
     """
-    if kind is Kind.COMMAND and isinstance(body, dict) and body.get("method") == "run.start":
-        body, clean = body.get("params"), clean["params"]
-    elif kind is not Kind.RUN:
-        return None
+    body, clean = _run_in(body, clean, kind)
     if not (window and isinstance(body, dict) and isinstance(assistant := body.get("assistant_id"), str)):
         return None
     user = (_configurable(clean) or {}).get("user_id")
@@ -61,6 +107,13 @@ async def mark(deliveries: Deliveries, clean: Any, delivery: Delivery | None) ->
     configurable[REQUEST_DELIVERY] = name
     if name.startswith(AGAIN) and run.get("multitask_strategy") in STRATEGIES:
         run["multitask_strategy"] = "enqueue"  # the client's own may stop the run that answers
+
+
+def _run_in(body: Any, clean: Any, kind: Kind) -> tuple[Any, Any]:
+    """Return what of a request creates a run, as it was sent and as it will be stored; None where nothing does."""
+    if kind is Kind.COMMAND and isinstance(body, dict) and body.get("method") == "run.start":
+        return body.get("params"), clean["params"]
+    return (body, clean) if kind is Kind.RUN else (None, None)
 
 
 def _configurable(run: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from discreet.api.headers import clean_headers, first_headers
 from discreet.api.ingress.answers import LiveAnswer, Restoring
 from discreet.api.ingress.bodies import NAMES_OF_ITEMS, UserOf, rewritten
 from discreet.api.ingress.body_schemas import shape_of
-from discreet.api.ingress.dedup import mark
+from discreet.api.ingress.dedup import StoredMessages, mark, refuse_reused
 from discreet.api.ingress.inputs import ChecksOf, check_of
 from discreet.api.ingress.queries import RAW_QUERY, checked_line, refuse_sensitive_names
 from discreet.api.ingress.refusals import REFUSALS, refuse
@@ -62,6 +62,7 @@ class Ingress:
         denials: Denials | None = None,
         deliveries: Deliveries | None = None,
         dedup_seconds: float = REQUEST_WINDOW,
+        stored: StoredMessages | None = None,
         restore: bool = True,
         max_body_bytes: int = 30_000_000,
         studio: bool = False,
@@ -78,6 +79,7 @@ class Ingress:
             deliveries: Knows a message that is delivered again, in the store that the guarded graph has too. None: each is a
                 turn of its own.
             dedup_seconds: For how long after the first arrival the same message in the same thread is taken for it; 0: never.
+            stored: Tells what a thread has, so that another message under an id of its own is refused. None: its run fails.
             restore: Whether answers get the real values.
             max_body_bytes: Of one request, or one message of a WebSocket.
             studio: Whether the server lets in who says to be LangGraph Studio. Else they need credentials as all do.
@@ -90,6 +92,7 @@ class Ingress:
         self._denials = denials or Denials()
         self._deliveries = deliveries or Deliveries(None, max_media_bytes=0)
         self._dedup_seconds = dedup_seconds if deliveries else 0
+        self._stored = stored
         self._restore = restore
         self._max_body_bytes = max_body_bytes
         self._studio = studio
@@ -165,6 +168,7 @@ class Ingress:
                 shape=shape_of(scope["method"], path),
                 dedup_seconds=self._dedup_seconds,
             )
+            await refuse_reused(clean.begins, self._stored, self._redactor)
             await mark(self._deliveries, clean.body, clean.delivery)
             written = await asyncio.to_thread(clean.as_json) if len(raw) > INLINE_BYTES else clean.as_json()
         await hold(self._vault, clean)
@@ -199,6 +203,7 @@ class Ingress:
             denials=self._denials,
             deliveries=self._deliveries,
             dedup_seconds=self._dedup_seconds,
+            stored=self._stored,
             thread=thread_of(path),
             user=user,
             redactor=self._redactor,

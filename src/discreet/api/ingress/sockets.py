@@ -11,7 +11,7 @@ from discreet.access.actor import current_actor
 from discreet.api.actors import Denials
 from discreet.api.ingress.answers import Restoring
 from discreet.api.ingress.bodies import UserOf, rewritten
-from discreet.api.ingress.dedup import mark
+from discreet.api.ingress.dedup import StoredMessages, mark, refuse_reused
 from discreet.api.ingress.inputs import ChecksOf
 from discreet.api.ingress.refusals import REFUSALS, Refusal
 from discreet.api.ingress.routes import Kind
@@ -32,6 +32,7 @@ class CommandSocket:
         denials: Denials,
         deliveries: Deliveries,
         dedup_seconds: float,
+        stored: StoredMessages | None,
         thread: str | None,
         user: UserOf | None,
         redactor: TextRedactor,
@@ -45,6 +46,7 @@ class CommandSocket:
         self._denials = denials
         self._deliveries = deliveries
         self._dedup_seconds = dedup_seconds
+        self._stored = stored
         self._thread = thread
         self._user = user
         self._redactor = redactor
@@ -87,6 +89,7 @@ class CommandSocket:
             checks=self._checks,
             dedup_seconds=self._dedup_seconds,
         )
+        await refuse_reused(clean.begins, self._stored, self._redactor)
         await mark(self._deliveries, clean.body, clean.delivery)
         await hold(self._vault, clean)
         if self._restoring is not None:

@@ -12,6 +12,7 @@ from discreet.graph.deliveries import AGAIN, Deliveries, Delivery
 from discreet.graph.guard import guarded
 from discreet.ports import Work
 from discreet.state.request_ref import REQUEST_DELIVERY
+from discreet.storage.shared import process_storage
 from discreet.testing import InMemoryShortTermStore
 
 SAID = {"messages": [{"role": "user", "content": "Hello", "id": "m-1"}]}
@@ -166,4 +167,30 @@ async def test_callback_events_bring_the_answer_again(house):
     chunks = {event["data"]["chunk"][0]: event["data"]["chunk"][1] for event in events}
     assert chunks["values"]["messages"][-1].text == "Answer 1"
     assert chunks["messages"][0].text == "Answer 1"
+    assert house.calls == 1
+
+
+@pytest.mark.parametrize("marked", [True, False])
+async def test_a_graph_of_ones_own_needs_no_more_than_the_guard(database, monkeypatch, marked):
+    """With the storage of the process open, as a server has it."""
+    monkeypatch.setenv("DISCREET_POSTGRES_DSN", database)
+    async with process_storage.lease() as storage:
+        house = House()
+        house.graph = guarded(house.graph)
+        house.deliveries = Deliveries(storage.short_term, max_media_bytes=1_000)
+        names = await house.names() if marked else ["none", "none"]
+        events = [await house.run(name) for name in names]
+    assert [answers(each) for each in events] == ["Answer 1"] * 2
+    assert house.calls == 1
+
+
+async def test_one_whose_messages_have_no_ids_is_known_by_the_mark(database, monkeypatch):
+    monkeypatch.setenv("DISCREET_POSTGRES_DSN", database)
+    said = {"messages": [{"role": "user", "content": "Hello"}]}
+    async with process_storage.lease() as storage:
+        house = House()
+        house.graph = guarded(house.graph)
+        house.deliveries = Deliveries(storage.short_term, max_media_bytes=1_000)
+        events = [await house.run(name, said=said) for name in await house.names()]
+    assert [answers(each) for each in events] == ["Answer 1"] * 2
     assert house.calls == 1

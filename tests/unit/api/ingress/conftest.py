@@ -91,8 +91,24 @@ def recorder():
 
 
 @pytest.fixture
-def ingress(recorder, vault, redactor):
-    return Ingress(recorder, authenticator=Tokens(), redactor=redactor, vault=vault, max_body_bytes=100_000)
+def stored():
+    """What threads have, by id."""
+    return {}
+
+
+@pytest.fixture
+def ingress(recorder, vault, redactor, stored):
+    async def messages_of(user_id, thread_id, key):
+        return stored.get(thread_id, ())
+
+    return Ingress(
+        recorder,
+        authenticator=Tokens(),
+        redactor=redactor,
+        vault=vault,
+        stored=messages_of,
+        max_body_bytes=100_000,
+    )
 
 
 @pytest.fixture
