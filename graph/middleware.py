@@ -26,7 +26,7 @@ from discreet.nodes.requests import beginning_of
 from discreet.nodes.run import describe_run, thread_of_run
 from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.unresolved import check_arguments
-from discreet.nodes.turn import tool_rounds
+from discreet.nodes.turn import tool_rounds, turn_text
 from discreet.ports import of_thread
 from discreet.providers import chat_model as model_by_name
 from discreet.state.conversation import Gate, Request, RetrievedMemory
@@ -232,7 +232,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         if isinstance(error, GraphInterrupt):
             turn = await self._parts.mask.turn(request.state["messages"])
             raise await turn.masked_pause(error) from None
-        return ToolMessage(tool_error(error), name=call["name"], tool_call_id=call["id"], status="error")
+        told = tool_error(error, turn_text(request.state["messages"]))
+        return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
 
     async def _masked_result(self, request: ToolCallRequest, result: ToolResult) -> ToolResult:
         turn = await self._parts.mask.turn(request.state["messages"])

@@ -28,7 +28,7 @@ from discreet.nodes.input_check import messages_of
 from discreet.nodes.masking import failed, turn_key
 from discreet.nodes.run import Run, run_of
 from discreet.ports import Claim, Done, Running, ShortTermStore, TextRedactor, TurnVault
-from discreet.prompts.still_working import render_still_working
+from discreet.prompts.own_replies import render_reply
 from discreet.settings import load_settings
 from discreet.spans import under_span
 from discreet.state.message_text import text_of
@@ -262,7 +262,9 @@ class TurnRunner:
             key = "" if delivery is None else delivery.work.ref
             answer = await ShownValues(self._mask.vault, key).put_back(claim.answer)
             return AIMessage(answer, response_metadata={DELIVERY: "repeated"})
-        return AIMessage(render_still_working(text_of(messages[-1])), response_metadata={DELIVERY: "still_working"})
+        return AIMessage(
+            render_reply("still_working", text_of(messages[-1])), response_metadata={DELIVERY: "still_working"}
+        )
 
     async def _keep_values(self, delivery: Delivery | None, shown: ShownValues, answer: str) -> None:
         """Let further deliveries have the values of `answer` too, while the vault has them: a recording in other threads."""

@@ -19,7 +19,7 @@ from discreet.graph.streams import Part, Shape, reply_parts
 from discreet.nodes.input_check import messages_of
 from discreet.nodes.run import run_of
 from discreet.ports import Claim, Done, Running
-from discreet.prompts.still_working import render_still_working
+from discreet.prompts.own_replies import render_reply
 from discreet.state.message_text import text_of
 from discreet.state.request_ref import REQUEST_DELIVERY
 
@@ -94,7 +94,7 @@ async def repeated(graph: GuardedGraph, call: Call, claim: Done | Running) -> As
     shape = Shape(options["stream_mode"], bool(options.get("subgraphs")), options.get("version") or "v1")
     said = messages_of(call.input.get(key)) if isinstance(call.input, Mapping) else []
     if isinstance(claim, Running):
-        text = render_still_working(text_of(said[-1]) if said else "")
+        text = render_reply("still_working", text_of(said[-1]) if said else "")
         reply = AIMessage(text, response_metadata={DELIVERY: "still_working"})
         parts = reply_parts(said, reply, shape, node=DELIVERY, messages_key=key)
     elif claim.answer:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from itertools import takewhile
 from typing import Any, Literal
 
@@ -27,6 +28,7 @@ from discreet.nodes.tools.memory_recall import MemoryRecall
 from discreet.nodes.tools.memory_save import MemorySave
 from discreet.nodes.tools.memory_update import MemoryUpdate
 from discreet.nodes.tools.unresolved import check_arguments
+from discreet.nodes.turn import turn_text
 
 __all__ = ["MemoryForget", "MemoryRecall", "MemorySave", "MemoryUpdate", "make_tools", "route_after"]
 
@@ -52,11 +54,17 @@ def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messa
         check_arguments(request, mask.redactor)
         return await run(request)
 
-    node = ToolNode(list(tools), handle_tool_errors=tool_error, messages_key=messages_key, awrap_tool_call=checked)
+    said: ContextVar[str] = ContextVar("said", default="")
+
+    def told(error: Exception) -> str:
+        return tool_error(error, said.get())
+
+    node = ToolNode(list(tools), handle_tool_errors=told, messages_key=messages_key, awrap_tool_call=checked)
 
     async def run_tools(state: State) -> Update:
         messages: list[BaseMessage] = read(state, messages_key, [])
         turn = await mask.turn(messages)
+        said.set(turn_text(messages))
         try:
             done = await node.ainvoke(_with(state, messages_key, turn.real(messages)), get_config())
         except GraphInterrupt as pause:

@@ -13,8 +13,9 @@ from langgraph.prebuilt.tool_node import ToolInvocationError
 from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from discreet.errors import CallLimitError, DiscreetError, StorageUnavailableError
+from discreet.errors import CallLimitError, DiscreetError, ProviderError, StorageError, StorageUnavailableError
 from discreet.metrics import tool_errors
+from discreet.prompts.own_replies import render_reply
 
 logger = logging.getLogger(__name__)
 
@@ -32,10 +33,11 @@ class _Failure(NamedTuple):
     retryable: bool = False
 
 
-def tool_error(error: Exception) -> str:
+def tool_error(error: Exception, said: str = "") -> str:
     """Return what a failed tool answers: `{"error": {"code": …, "message": …, "retryable": …}}` as JSON.
 
-    For `ToolNode(handle_tool_errors=tool_error)`. A message is repeated where it was written for a reader: by Discreet,
+    Where a database or a provider is out of reach the message is a sentence for the user, in the language of what they have `said`,
+    and what their operator may do is logged. Else a message is repeated where it was written for a reader: by Discreet,
     as a `ToolException`, or by the schema of the arguments, and then without their values. Of any other exception only
     the class is told: its text may hold host names, SQL or keys.
 
@@ -44,25 +46,31 @@ def tool_error(error: Exception) -> str:
     """
     if isinstance(error, GraphBubbleUp):
         raise error
-    failure = _failure(error)
+    failure = _failure(error, said)
     tool_errors.labels(failure.code).inc()
     logger.info("tool_failed code=%s cause=%s", failure.code, type(error).__name__)
     return json.dumps({"error": failure._asdict()}, ensure_ascii=False)
 
 
-def _failure(error: Exception) -> _Failure:
+def _failure(error: Exception, said: str) -> _Failure:
+    if isinstance(error, StorageError | ProviderError):
+        logger.warning("tool_unavailable code=%s advice=%s", error.code, error)
+        return _Failure(error.code, render_reply("unavailable", said), isinstance(error, StorageUnavailableError))
     if isinstance(error, DiscreetError):
-        return _Failure(error.code, str(error), isinstance(error, StorageUnavailableError | CallLimitError))
-    if isinstance(error, ToolInvocationError):
-        details = error.source.errors() if error.filtered_errors is None else error.filtered_errors
-        return _Failure(INVALID_ARGUMENTS, _problems(details))
-    if isinstance(error, ValidationError):
-        return _Failure(INVALID_ARGUMENTS, _problems(error.errors()))
+        return _Failure(error.code, str(error), isinstance(error, CallLimitError))
+    if isinstance(error, ToolInvocationError | ValidationError):
+        return _Failure(INVALID_ARGUMENTS, _problems(_details(error)))
     if isinstance(error, ToolException):
         return _Failure(FAILED, str(error) or "The tool failed.")
     if isinstance(error, TimeoutError):
         return _Failure(TIMEOUT, "The tool took too long. Try again, or go on without it.", retryable=True)
     return _Failure(FAILED, f"The tool failed: {type(error).__name__}.")
+
+
+def _details(error: ToolInvocationError | ValidationError) -> Iterable[Mapping[str, Any]]:
+    if isinstance(error, ValidationError):
+        return error.errors()
+    return error.source.errors() if error.filtered_errors is None else error.filtered_errors
 
 
 def _problems(details: Iterable[Mapping[str, Any]]) -> str:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Self
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from discreet.errors import CopiedFromToolError, MemoryRefusedError
+from discreet.errors import (
+    CopiedFromToolError,
+    LoginRefusedError,
+    MemoryRefusedError,
+    ReadOnlyServerError,
+    ServerFullError,
+    StatementTimeoutError,
+    StorageUnavailableError,
+    UnverifiedServerError,
+)
 from discreet.metrics import memories_refused
 from discreet.nodes.tools.copied import copied_from
 from discreet.nodes.tools.memory_tool import HearingTool
@@ -17,9 +27,16 @@ from discreet.nodes.tools.secret_references import Kept
 from discreet.nodes.turn import turn_start
 from discreet.ports import DecliningSecretStore
 from discreet.state.message_text import text_of
+from discreet.state.records import MemoryRecord
 
 MEMORY_TOOLS: Final = frozenset({"save_memory", "recall_memory", "update_memory", "forget_memory"})
 """Their results hold the user's own memories."""
+
+LASTING: Final = (LoginRefusedError, UnverifiedServerError, ReadOnlyServerError, ServerFullError, StatementTimeoutError)
+"""What no second try within a turn can mend."""
+
+PAUSE_SECONDS: Final = 0.25
+"""Between two tries."""
 
 NEVER: Final = "Never passwords, keys or tokens, and never what a tool returned."
 """Ends the description of a tool that writes."""
@@ -33,6 +50,25 @@ NEVER_OF_TOOLS: Final = (
 
 class WritingTool(HearingTool):
     """Base of the tools that write a memory."""
+
+    again_seconds: float = Field(default=5.0, exclude=True)
+    """For how long a save is tried again whose database is away: as long as a restart takes."""
+
+    async def saved(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        """Return what was stored of `records`. A save that failed is repeated as it was, which doubles nothing.
+
+        Raises:
+            StorageUnavailableError: The database stayed away, or refuses.
+        """
+        clock = asyncio.get_running_loop().time
+        until = clock() + self.again_seconds
+        while True:
+            try:
+                return await self.memories.save(user_id, records)
+            except StorageUnavailableError as error:
+                if isinstance(error, LASTING) or clock() > until:
+                    raise
+            await asyncio.sleep(PAUSE_SECONDS)
 
     @model_validator(mode="after")
     def _say_what_is_taken(self) -> Self:

@@ -70,7 +70,7 @@ class MemorySave(WritingTool):
                 )
                 for fact in (facts if len(facts) > 1 else (kept.text,))
             ]
-            stored = await self.memories.save(user_id, records)
+            stored = await self.saved(user_id, records)
             kept.stand_in(stored)
         first, *others = map(_told, stored)
         return {"saved": True, **first} | ({"also": others} if others else {})

@@ -52,7 +52,7 @@ class MemoryUpdate(WritingTool):
             return {"updated": False, "entry_id": str(entry_id)}
         since = wrong.valid_from or wrong.created_at
         right = wrong.model_dump() | {"text": kept.text, "created_at": datetime.now(UTC), "valid_from": since}
-        (stored,) = await self.memories.save(user_id, [MemoryRecord(**right)])
+        (stored,) = await self.saved(user_id, [MemoryRecord(**right)])
         kept.stand_in([stored])
         await forget_secrets(self.secret_store, user_id, referenced([wrong.text]) - referenced([stored.text]))
         return {"updated": True, "entry_id": str(entry_id), "text": stored.text, "type": stored.type}

@@ -12,6 +12,13 @@ from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 
 from discreet.background_loop import wait_for
+from discreet.errors import (
+    ProviderError,
+    ReadOnlyServerError,
+    ServerRestartingError,
+    StorageBusyError,
+    StorageUnavailableError,
+)
 from discreet.nodes.requests import request_id_of
 from discreet.nodes.tool_results import MAX_RESULT_CHARS
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate, make_tools, memory_tool
@@ -30,8 +37,8 @@ def memories():
 @pytest.fixture
 def call(run_node, memories):
     """Return `await call(name, args, …)`: the tool's message, as the assistant gets it."""
-    kinds = (MemorySave, MemoryRecall, MemoryUpdate, MemoryForget)
-    node = make_tools([kind(memories=memories) for kind in kinds])
+    writing = [kind(memories=memories, again_seconds=1.0) for kind in (MemorySave, MemoryUpdate)]
+    node = make_tools([*writing, *(kind(memories=memories) for kind in (MemoryRecall, MemoryForget))])
 
     async def call(name, arguments, *, before=(), said="I keep two parrots", **context):
         request = AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": "c1"}])
@@ -69,6 +76,61 @@ async def test_memories_that_hang_cost_the_call_and_not_the_turn(call, memories,
     monkeypatch.setattr(memories, hangs, hang)
     error = json.loads((await call(name, arguments, user_id="ann")).content)["error"]
     assert (error["code"], error["retryable"]) == ("storage_unavailable", True)
+
+
+class Away(InMemoryMemories):
+    """Memories whose database is away for some calls."""
+
+    def __init__(self, error, times):
+        super().__init__()
+        self.error, self.times, self.calls = error, times, 0
+
+    async def save(self, user_id, records, *, dedup=True):
+        self.calls += 1
+        if self.calls <= self.times:
+            raise self.error
+        return await super().save(user_id, records, dedup=dedup)
+
+    async def search(self, *args, **options):
+        raise self.error
+
+
+@pytest.mark.parametrize("memories", [Away(ServerRestartingError(), 2), Away(StorageUnavailableError(), 1)])
+async def test_a_save_is_tried_again_while_the_database_is_away(call, memories):
+    saved = json.loads((await call("save_memory", {"text": "Keeps two parrots"}, user_id="ann")).content)
+    assert saved["saved"] is True
+    assert [record.text for record in await memories.latest("ann")] == ["Keeps two parrots"]
+
+
+@pytest.mark.parametrize("memories", [Away(ReadOnlyServerError(), 9)])
+async def test_a_save_that_nothing_can_mend_is_tried_once(call, memories):
+    await call("save_memory", {"text": "Keeps two parrots"}, user_id="ann")
+    assert memories.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I keep two parrots", "My memory can't be reached right now"),
+        ("Tôi nuôi hai con vẹt", "chưa truy cập được bộ nhớ"),
+        ("У меня два попугая", "память сейчас недоступна"),
+        ("我养了两只鹦鹉", "暂时无法使用记忆"),
+    ],
+)
+@pytest.mark.parametrize(
+    "error", [StorageUnavailableError(), ReadOnlyServerError(), StorageBusyError(3), ProviderError()]
+)
+async def test_an_outage_is_a_sentence_for_the_user_and_advice_for_the_log(run_node, error, said, told, caplog):
+    memories = Away(error, 99)
+    node = make_tools([MemorySave(memories=memories, again_seconds=0), MemoryRecall(memories=memories)])
+    for name, arguments in (("save_memory", {"text": said}), ("recall_memory", {"query": said})):
+        request = AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": "c1"}])
+        state = await run_node(node, {"messages": [HumanMessage(said), request]}, user_id="ann")
+        failed = json.loads(state["messages"][-1].content)["error"]
+        assert told in failed["message"]
+        assert failed["code"] == error.code
+        assert "DISCREET" not in failed["message"]
+    assert caplog.text.count(f"advice={error}") == 2
 
 
 async def test_a_record_tells_where_it_comes_from(call, memories):
