@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
@@ -43,6 +44,14 @@ class DurableForm:
     def said_in(self, checkpoint: Checkpoint) -> set[str]:
         """Return what the model has said in the turn that is running."""
         return {text for messages in self.conversations(checkpoint) for text in said_last(messages)}
+
+    def answers_in(self, checkpoint: Checkpoint) -> set[str]:
+        """Return what the model has said in the turn that is running, but for texts beside calls."""
+        return {
+            text
+            for messages in self.conversations(checkpoint)
+            for text in said_last([each for each in messages if not isinstance(each, AIMessage) or is_answer(each)])
+        }
 
     def conversations(self, checkpoint: Checkpoint) -> Iterator[Sequence[Any]]:
         """Yield the lists of messages in `checkpoint`."""

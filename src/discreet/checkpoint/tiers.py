@@ -306,7 +306,7 @@ class Tiers:
                     thread.forget(place)
             elif not isinstance(error, ReadOnlyServerError) or thread.is_stored(place.ns):
                 self._keep_end(thread, place, plan)
-                thread.ended |= self._form.said_in(plan.closing.checkpoint)
+                thread.ended |= self._form.answers_in(plan.closing.checkpoint)
 
     def check_answer(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str) -> None:
         """Refuse a run that brings an answer to a question which isn't here; else note what a caller writes with it.
