@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, ToolMessage, convert_to_messages
 
 from discreet.errors import EmptyInputError, InputTooLargeError, UnsupportedInputError
 from discreet.nodes.media import split_message
@@ -51,6 +51,8 @@ class InputCheck:
         """
         messages = messages_of(given.get(self.messages_key)) if isinstance(given, Mapping) else []
         if not messages or any(isinstance(message, RemoveMessage) for message in messages):
+            return
+        if isinstance(messages[-1], ToolMessage):  # whether its call is there the state tells
             return
         self.message(newest(messages))
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
+from discreet.checkpoint.messages import dangling
 from discreet.errors import UserErasedError
 from discreet.nodes.annotating import Annotating
 from discreet.nodes.answers import answers
@@ -44,7 +45,8 @@ def make_persist_filtered(
     In the state, the running turn shrinks to the user's message and what they saw as the answer
     (`discreet.nodes.answers`), both redacted; tool calls, tool results, reasoning, system messages and everything else is
     removed, also what a turn that failed has left. Then the turn goes to `log` and to all of `sinks`. One that fails costs the
-    turn its place there, never its answer; a log event and a metric say so.
+    turn its place there, never its answer; a log event and a metric say so. A turn whose last call has no result waits for one of the
+    client's tools: nothing of it is done until then.
 
     Args:
         log: Where turns are logged; None logs nothing.
@@ -69,6 +71,9 @@ def make_persist_filtered(
 
     async def persist_filtered(state: State) -> Update:
         messages: Sequence[BaseMessage] = read(state, messages_key, [])
+        if dangling(messages):
+            request = read(state, request_key)
+            return {} if request is None else {request_key: {**request, "waits": True}}
         turn = unanswered(messages)
         run = describe_run(default_user=default_user)
         redactor = of_thread(mask.redactor, run.thread_id)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 
-from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, ToolMessage
 
 from discreet.access.epochs import NEVER_ERASED, Beginning, run_began_after
 from discreet.errors import InputError
@@ -22,6 +23,7 @@ from discreet.nodes.system_messages import with_turn
 from discreet.nodes.taking import Taking
 from discreet.nodes.turn import unanswered
 from discreet.ports import BeginsWork, MediaSummarizer, ShortTermStore
+from discreet.state.conversation import Request
 from discreet.state.message_text import text_of
 
 MAX_HELD_CHARS = 2_000_000
@@ -47,7 +49,7 @@ def make_save_input(
     It takes the newest user message. Text loses NULs and lone surrogates; an image or a recording becomes its summary
     under the same message id, and its metadata goes to the conversation log. What earlier turns have left that were
     refused, or failed and were tried again, is removed, and the system messages of a turn that failed; another message that
-    waits for an answer stays. From here on all messages in the state have placeholders; `assistant` and `tools` get the real
+    waits for an answer stays. Results of calls in which the turn ended, for tools of the client, go on with that turn. From here on all messages in the state have placeholders; `assistant` and `tools` get the real
     values from the vault of `mask`.
 
     Args:
@@ -74,13 +76,17 @@ def make_save_input(
 
     async def save_input(state: State) -> Update:
         messages: Sequence[BaseMessage] = read(state, messages_key, ())
+        running: Request | None = read(state, request_key)
+        if results := _results(messages, running):
+            taken_results = {messages_key: await (await mask.turn(messages)).masked(results)}
+            return taken_results if running is None else {**taken_results, request_key: {**running, "waits": False}}
         try:
             run = describe_run(default_user=default_user)
             if begins is not None and not messages:  # LangGraph begins a thread anew whose paused turn is to be resumed
                 await begins.check_run(
                     run.user_id, run.thread_id or "", datetime.now(UTC) - timedelta(seconds=mask.pause)
                 )
-            new = await taking.newest(messages, read(state, request_key))
+            new = await taking.newest(messages, running)
         except InputError:
             await note_refused(mask, messages)
             raise
@@ -103,6 +109,12 @@ def make_save_input(
         return {messages_key: [*gone, *changed], request_key: request, gate_key: None, memories_key: []}
 
     return Node("save_input", save_input, check=check, mask=mask, request_key=None)
+
+
+def _results(messages: Sequence[BaseMessage], request: Request | None) -> list[BaseMessage]:
+    """Return the results that a run brings for the calls in which its turn has ended, and nothing else."""
+    results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages)))
+    return results[::-1] if request is None or request.get("waits") else []
 
 
 async def _begin(short_term: ShortTermStore | None, begins: BeginsWork | None, run: Run) -> str | None:

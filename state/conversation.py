@@ -32,6 +32,8 @@ class Request(TypedDict):
     began: NotRequired[str]
     """What the storage knows the turn's work by, as `discreet.ports.BeginsWork` told it: nothing of it is stored once the user
     was erased, also if the turn paused meanwhile."""
+    waits: NotRequired[bool]
+    """Whether the turn has ended in a call of one of the client's tools, whose result another run brings."""
 
 
 class Gate(TypedDict):

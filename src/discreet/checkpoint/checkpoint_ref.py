@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 
@@ -38,6 +38,16 @@ RUNTIME = "__pregel_runtime"
 def in_run(config: RunnableConfig) -> bool:
     """Return whether a run reads or writes with `config`. It reads as it begins, nothing else."""
     return RUNTIME in config["configurable"]
+
+
+def control_of(config: RunnableConfig) -> Any:
+    """Return the object that LangGraph hands to all calls of a run; None without a run."""
+    return getattr(config["configurable"].get(RUNTIME), "control", None)
+
+
+def drains(config: RunnableConfig) -> bool:
+    """Return whether the run of `config` was asked to stop before its next step (`RunControl.request_drain`)."""
+    return bool(getattr(control_of(config), "drain_requested", False))
 
 
 def user_of(config: RunnableConfig, *, otherwise: str | None = None) -> str | None:

@@ -10,8 +10,9 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT
 
-from discreet.checkpoint.checkpoint_ref import CheckpointRef, locate
-from discreet.checkpoint.durable_form import ANSWER_BY
+from discreet.checkpoint.channels import is_quiescent
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, drains, locate
+from discreet.checkpoint.durable_form import ANSWER_BY, UNFINISHED
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.serialization import deserialize, serialize
 from discreet.checkpoint.spill import Spilled, Version
@@ -27,14 +28,14 @@ class Interrupts:
         self._serde = serde
 
     def leaving(self, config: RunnableConfig) -> Spilled | None:
-        """Return what to spill of the thread, if a task of its newest step has asked a question, or calls wait for results.
+        """Return what to spill of the thread, if a task of its newest step has asked a question, calls wait for results, or its run is being drained.
 
         Whatever changes then is spilled anew: tasks beside the one that asked go on, and must not run again elsewhere.
         """
         thread_id, _ = locate(config)
         with self._scratch.reading(thread_id) as thread:
             head = thread.head("") if thread else None
-            if thread is None or head is None or not thread.is_waiting(CheckpointRef("", head)):
+            if thread is None or head is None or not (drains(config) or thread.is_waiting(CheckpointRef("", head))):
                 return None
             spilled = Spilled.now(head, serialize(thread, self._serde))
             thread.spilled = spilled.version
@@ -46,7 +47,9 @@ class Interrupts:
         if place.ns:
             return False
         asks = stored is not None and (
-            ANSWER_BY in stored.metadata or any(channel == INTERRUPT for _, channel, _ in stored.pending_writes or [])
+            any(key in stored.metadata for key in (ANSWER_BY, UNFINISHED))
+            or any(channel == INTERRUPT for _, channel, _ in stored.pending_writes or [])
+            or not is_quiescent(stored.checkpoint["channel_values"])  # begun, and perhaps drained
         )
         with self._scratch.reading(thread_id) as thread:
             return asks or (thread is not None and thread.spilled is not None)

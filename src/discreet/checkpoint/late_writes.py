@@ -21,7 +21,7 @@ from langchain_core.runnables import RunnableConfig
 from discreet import metrics
 from discreet.access.epochs import note_run
 from discreet.access.user_keys import UserKeys, default_user_keys
-from discreet.checkpoint.checkpoint_ref import RUNTIME, locate, user_of
+from discreet.checkpoint.checkpoint_ref import control_of, locate, user_of
 from discreet.checkpoint.filter import find_run_id
 from discreet.checkpoint.postgres.puts import OWNER, SINCE
 from discreet.checkpoint.postgres.threads import ALWAYS, NEVER, mark_of
@@ -127,10 +127,10 @@ class LateWrites:
             return
         _, place = locate(config)
         if place.ns == "" and self.timed_by_database:
-            note_run(_control(config), at or datetime.now(UTC))
+            note_run(control_of(config), at or datetime.now(UTC))
         with self._lock:
             if place.ns == "" or key not in self._runs:  # a subgraph's read is not the beginning
-                run = _Run(_control(config), key[1], since, named=place.ns == "" and place.checkpoint_id != "")
+                run = _Run(control_of(config), key[1], since, named=place.ns == "" and place.checkpoint_id != "")
                 _remember(self._runs, key, run)
 
     def is_only_a_look(self, config: RunnableConfig) -> bool:
@@ -218,12 +218,8 @@ class LateWrites:
             return run, self._deleted.get(thread_id, NO_DELETION)
 
 
-def _control(config: RunnableConfig) -> Any:
-    return getattr(config["configurable"].get(RUNTIME), "control", None)
-
-
 def _key(config: RunnableConfig) -> tuple[int, str] | None:
-    control = _control(config)
+    control = control_of(config)
     return None if control is None else (id(control), locate(config)[0])
 
 

@@ -2,6 +2,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 
 from discreet.metrics import persist_failures
 from discreet.nodes.persist_filtered import make_persist_filtered
+from discreet.nodes.save_input import make_save_input
 from discreet.redaction.configured import default_redactor
 from discreet.testing import InMemoryConversationLog
 
@@ -47,12 +48,19 @@ async def test_the_turn_shrinks_to_the_redacted_message_and_answer(run_node):
     assert "RAW-" not in repr(state)
 
 
-async def test_text_beside_the_call_of_a_tool_that_ends_the_turn_is_the_answer(run_node):
+async def test_a_turn_that_ends_in_a_call_waits_for_the_client_with_its_result(run_node):
     log = InMemoryConversationLog()
-    state = await run_node(make_persist_filtered(log=log), {"messages": turn()[:5], "request": REQUEST})
-    assert [(m.id, m.content) for m in state["messages"][3:]] == [("a1", "RAW-THOUGHT")]
-    assert not state["messages"][-1].tool_calls
-    assert log.turns[0].output_text == "RAW-THOUGHT"
+    waiting = await run_node(make_persist_filtered(log=log), {"messages": turn()[:5], "request": REQUEST})
+    assert waiting["messages"] == turn()[:5]
+    assert log.turns == []
+    result = ToolMessage("Write to bob@example.com", id="t1", tool_call_id="call-1")
+    taken = await run_node(make_save_input(), {**waiting, "messages": [*waiting["messages"], result]})
+    assert taken["messages"][:5] == turn()[:5]
+    assert "bob@" not in taken["messages"][5].text
+    done = {**taken, "messages": [*taken["messages"], AIMessage("Done.", id="a2")]}
+    state = await run_node(make_persist_filtered(log=log), done)
+    assert [(m.id, m.content) for m in state["messages"][3:]] == [("a2", "Done.")]
+    assert [(each.request_id, each.output_text) for each in log.turns] == [(REQUEST["request_id"], "Done.")]
 
 
 async def test_of_several_answers_all_are_kept_and_logged(run_node):
