@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+import mimetypes
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal
 
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
@@ -29,3 +31,66 @@ class MediaMeta(TypedDict, total=False):
     """What kind of image it is, for example `screenshot`."""
     tags: list[str]
     """Short labels of what it shows."""
+
+
+KINDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("image", "image_url", "input_image", "image_generation_call"), "image"),
+    **dict.fromkeys(("audio", "input_audio"), "audio"),
+    **dict.fromkeys(("video", "video_url", "input_video"), "video"),
+    **dict.fromkeys(("file", "input_file", "document", "text-plain", "media"), "file"),
+}
+"""What a content block is, by the types that LangChain and the providers give it."""
+
+_TYPES: Final = {
+    *(mime for types in mimetypes.MimeTypes(filenames=()).types_map for mime in types.values()),
+    *("image/webp", "image/heic", "audio/wav", "audio/mp3", "audio/ogg", "audio/webm", "audio/mp4", "audio/flac"),
+}
+"""Media types that are written. Another is a text of the caller's, which could say anything."""
+_PAYLOADS: Final = ("base64", "data", "file_data", "result", "url", "image_url", "video_url")
+_NAMES: Final = ("mime_type", "media_type", "mime", "format")
+
+
+def labels(content: Any) -> list[str]:
+    """Return what stands for the media in a message's content where no text does: kind and size, of a URL the kind alone.
+
+    Example:
+        >>> labels([{"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png"}, {"type": "file", "file_id": "f"}])
+        ['[image/png, 8 B]', '[file]']
+    """
+    blocks = content if isinstance(content, list | tuple) else ()
+    kinds = ((block, KINDS.get(str(block.get("type")))) for block in blocks if isinstance(block, Mapping))
+    return [_label(block, kind) for block, kind in kinds if kind is not None]
+
+
+def _label(block: Mapping[str, Any], kind: str) -> str:
+    parts = [block, *(part for part in block.values() if isinstance(part, Mapping))]
+    payloads = [*_found(parts, _PAYLOADS)]
+    said = [each.lower() for each in _found(parts, _NAMES) if isinstance(each, str)]
+    said += [each[5:].split(";")[0].split(",")[0].lower() for each in payloads if _is_data_url(each)]
+    known = next((mime for each in said for mime in (each, f"{kind}/{each}") if mime in _TYPES), kind)
+    size = next((size for each in payloads if (size := _bytes(each))), 0)
+    return f"[{known}, {_written(size)}]" if size else f"[{known}]"
+
+
+def _found(parts: list[Mapping[str, Any]], names: tuple[str, ...]) -> Iterator[Any]:
+    yield from (part[name] for part in parts for name in names if part.get(name))
+
+
+def _is_data_url(payload: Any) -> bool:
+    return isinstance(payload, str) and payload[:5].lower() == "data:"
+
+
+def _bytes(payload: Any) -> int:
+    """Return how many bytes a payload has, about; 0 if it isn't here but somewhere else."""
+    if isinstance(payload, bytes | bytearray | memoryview):
+        return len(payload)
+    if not isinstance(payload, str) or "://" in payload[:10]:
+        return 0
+    held = payload.partition(",")[2] if _is_data_url(payload) else payload
+    return len(held.rstrip("=")) * 3 // 4
+
+
+def _written(size: int) -> str:
+    if size < 1_000:
+        return f"{size} B"
+    return f"{size / 1_000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"

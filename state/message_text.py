@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from discreet.state.media import labels
 from discreet.state.reasoning import without_reasoning
 
 _SEAM: Final = "\n\0"
@@ -18,9 +19,13 @@ _SEAMS: Final = re.compile("\n?\0")
 def text_blocks(content: Any) -> list[str]:
     """Return the texts of a message's content: itself, or of a list its strings and blocks of type `text`. None is empty.
 
+    Of media without a word it is what stands for them, since providers refuse a message of nothing.
+
     Example:
         >>> text_blocks(["Hello", {"type": "text", "text": "Ann"}, {"type": "image", "url": "…"}])
         ['Hello', 'Ann']
+        >>> text_blocks([{"type": "image", "url": "…"}])
+        ['[image]']
     """
     if isinstance(content, str):
         return [str.__str__(content)] if content else []
@@ -28,7 +33,8 @@ def text_blocks(content: Any) -> list[str]:
         block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
         for block in (content if isinstance(content, list | tuple) else ())
     )
-    return [str.__str__(text) for text in found if isinstance(text, str) and text]
+    texts = [str.__str__(text) for text in found if isinstance(text, str) and text]
+    return texts if any(not text.isspace() for text in texts) else labels(content) or texts
 
 
 def joined(texts: Iterable[str]) -> str:
@@ -59,7 +65,7 @@ def spoken_blocks(message: BaseMessage) -> list[str]:
     if not isinstance(message, AIMessage):
         return blocks
     spoken = without_reasoning(_SEAM.join(text.replace("\0", "") for text in blocks))
-    return [text for text in _SEAMS.split(spoken) if text and not text.isspace()]
+    return [text for text in _SEAMS.split(spoken) if text and not text.isspace()] or labels(message.content)
 
 
 def spoken_text(message: BaseMessage) -> str:
