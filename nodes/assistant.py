@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
 from discreet.nodes.masking import MaskedTurn
-from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.node import Node, State, Update, messages_in, read
 from discreet.nodes.prompting import Prompting, definitions_of
 from discreet.nodes.provenance import with_origin
 from discreet.nodes.run import describe_run
@@ -71,7 +71,7 @@ def make_assistant(
         return chat_model if isinstance(chat_model, BaseChatModel) else chat_model(name)
 
     async def assistant(state: State) -> Update:
-        messages: list[BaseMessage] = read(state, messages_key, [])
+        messages = messages_in(state, messages_key)
         run = describe_run(default_user=default_user)
         instructions = run.context.system_prompt or system_prompt
         last_words = tool_rounds(messages) >= tool_loop_limit or (

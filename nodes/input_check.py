@@ -12,6 +12,7 @@ from discreet.errors import EmptyInputError, InputTooLargeError, UnsupportedInpu
 from discreet.nodes.media import split_message
 from discreet.ports import Media
 from discreet.state.message_text import joined
+from discreet.state.roles import as_spoken
 from discreet.state.text import storable
 
 
@@ -79,6 +80,6 @@ def messages_of(said: Any) -> list[BaseMessage]:
     if said is None:
         return []
     try:
-        return convert_to_messages(said if isinstance(said, list) else [said])
+        return [*map(as_spoken, convert_to_messages(said if isinstance(said, list) else [said]))]
     except Exception:  # noqa: BLE001  # it raises whatever its parts do, and quotes the message: not chained
         raise UnsupportedInputError from None

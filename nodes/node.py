@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import set_config_context, var_child_runnable_config
 
@@ -15,6 +16,7 @@ from discreet.nodes.input_check import InputCheck
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.requests import beginning_of
 from discreet.spans import span
+from discreet.state.roles import as_spoken
 
 State = Any
 """A graph's state, whatever its schema: a mapping, a dataclass or a pydantic model. A narrower annotation would make
@@ -29,6 +31,11 @@ def read(state: State, key: str, default: Any = None) -> Any:
     """Return what the state has under `key`; `default` if it has nothing there."""
     found = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
     return default if found is None else found
+
+
+def messages_in(state: State, key: str) -> list[BaseMessage]:
+    """Return the messages that the state has under `key`, those of any role as the user's or the model's that they are."""
+    return [as_spoken(message) for message in read(state, key, ())]
 
 
 class Node(Runnable[State, Update]):

@@ -12,7 +12,7 @@ from discreet.errors import UserErasedError
 from discreet.nodes.annotating import Annotating
 from discreet.nodes.answers import answers
 from discreet.nodes.masking import TurnMask
-from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.node import Node, State, Update, messages_in, read
 from discreet.nodes.provenance import limit_was_hit, provenance
 from discreet.nodes.query import query_of
 from discreet.nodes.requests import new_request
@@ -70,7 +70,7 @@ def make_persist_filtered(
     places = [*([LogSink(log)] if log is not None else []), *sinks]
 
     async def persist_filtered(state: State) -> Update:
-        messages: Sequence[BaseMessage] = read(state, messages_key, [])
+        messages = messages_in(state, messages_key)
         if dangling(messages):
             request = read(state, request_key)
             return {} if request is None else {request_key: {**request, "waits": True}}

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-
-from langchain_core.messages import BaseMessage
 
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import for_model
-from discreet.nodes.node import State, read
+from discreet.nodes.node import State, messages_in, read
 from discreet.nodes.turn import query_text, turn_start
 from discreet.redaction import untagged
 from discreet.state.conversation import Request
@@ -23,7 +20,7 @@ async def query_of(
 
     The gate and the retrieval both embed exactly this, so that the second finds the vector of the first in the cache.
     """
-    messages: Sequence[BaseMessage] = read(state, messages_key, ())
+    messages = messages_in(state, messages_key)
     request: Request | None = read(state, request_key)
     start = turn_start(messages)
     if start is None or request is None or request["modality"] == "text":

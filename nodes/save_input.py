@@ -14,7 +14,7 @@ from discreet.errors import InputError
 from discreet.nodes.input_check import InputCheck
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import for_model, with_summaries
-from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.node import Node, State, Update, messages_in, read
 from discreet.nodes.refused import note_refused
 from discreet.nodes.requests import new_request
 from discreet.nodes.run import Run, control_of_run, describe_run
@@ -75,7 +75,7 @@ def make_save_input(
     taking = Taking(check=check, mask=mask, summarizer=summarizer)
 
     async def save_input(state: State) -> Update:
-        messages: Sequence[BaseMessage] = read(state, messages_key, ())
+        messages = messages_in(state, messages_key)
         running: Request | None = read(state, request_key)
         if results := _results(messages, running):
             taken_results = {messages_key: await (await mask.turn(messages)).masked(results)}
@@ -103,7 +103,7 @@ def make_save_input(
         *before, said = (with_turn(message, request["message_id"]) for message in masked)
         repeated = {m.id for m in unanswered(masked)[:-1] if isinstance(m, HumanMessage) and m.content == said.content}
         stays = [*(m for m in before if m.id not in repeated), said]
-        was, ids = {id(m) for m in messages}, {m.id for m in stays}
+        was, ids = {id(m) for m in read(state, messages_key, ())}, {m.id for m in stays}
         gone = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in ids]
         changed = [m for m in stays if id(m) not in was]
         return {messages_key: [*gone, *changed], request_key: request, gate_key: None, memories_key: []}

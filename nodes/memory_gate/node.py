@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
 
 from discreet.metrics import gate_decisions, gate_failures
 from discreet.nodes.masking import TurnMask
@@ -17,7 +15,7 @@ from discreet.nodes.memory_gate.deciding import Decide, decide_by_rules
 from discreet.nodes.memory_gate.deciding import decide as default_decide
 from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
 from discreet.nodes.memory_gate.small_model import ask
-from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.node import Node, State, Update, messages_in, read
 from discreet.nodes.query import query_of
 from discreet.state.conversation import Gate
 
@@ -53,7 +51,7 @@ def make_memory_gate(
     async def decided(state: State) -> GateDecision:
         try:
             text = await query_of(state, mask, messages_key=messages_key)
-            messages: Sequence[BaseMessage] = read(state, messages_key, ())
+            messages = messages_in(state, messages_key)
             previous = previous_round(messages)
             decision = await asyncio.to_thread(decide, text, previous)
         except Exception as error:  # noqa: BLE001  # memory fails open, whatever a foreign `decide` raises

@@ -21,7 +21,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from discreet.nodes.masking import MaskedTurn, TurnMask
-from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.node import Node, State, Update, messages_in
 from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.memory_forget import MemoryForget
 from discreet.nodes.tools.memory_recall import MemoryRecall
@@ -62,7 +62,7 @@ def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messa
     node = ToolNode(list(tools), handle_tool_errors=told, messages_key=messages_key, awrap_tool_call=checked)
 
     async def run_tools(state: State) -> Update:
-        messages: list[BaseMessage] = read(state, messages_key, [])
+        messages = messages_in(state, messages_key)
         turn = await mask.turn(messages)
         said.set(turn_text(messages))
         try:
@@ -82,7 +82,7 @@ def route_after(
     direct = {tool.name for tool in tools if tool.return_direct}
 
     def route_after_tools(state: State) -> Literal["assistant", "persist_filtered"]:
-        messages: list[BaseMessage] = read(state, messages_key, [])
+        messages = messages_in(state, messages_key)
         results = takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages))
         ended = [each.name in direct and getattr(each, "status", "") != "error" for each in results]
         return "persist_filtered" if ended and all(ended) else "assistant"

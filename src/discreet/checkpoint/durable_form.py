@@ -20,6 +20,7 @@ from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.checkpoint.user_input import Read
 from discreet.checkpoint.write_plan import DurablePut, Stored
+from discreet.state.roles import all_spoken
 
 ANSWER_BY = "answer_by"
 """In a pause's metadata: until when (ISO 8601) its question can be answered."""
@@ -56,7 +57,8 @@ class DurableForm:
     def conversations(self, checkpoint: Checkpoint) -> Iterator[Sequence[Any]]:
         """Yield the lists of messages in `checkpoint`."""
         values = checkpoint["channel_values"]
-        return (values[channel] for channel in self._policy.messages if isinstance(values.get(channel), (list, tuple)))
+        lists = (values.get(channel) for channel in self._policy.messages)
+        return (all_spoken(each) for each in lists if isinstance(each, (list, tuple)))
 
     def at_rest(self, checkpoint: Checkpoint) -> bool:
         """Return whether all that was said has its answer, as in a chat that is made of questions.

@@ -24,6 +24,7 @@ from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
 from discreet.checkpoint.stored_messages import KnownMessages
 from discreet.checkpoint.user_input import MADE_BY, as_mapping, as_messages
 from discreet.checkpoint.values import NotPlainError, seal, storable_copy
+from discreet.state.roles import all_spoken
 
 REDACTED = "[redacted]"
 """Stands for a payload that is not stored."""
@@ -196,6 +197,8 @@ def _filter_messages(channel: str, value: Any, view: _View) -> Kept | None:
     ):
         return None
     front, stored = view.known.front(value, unchanged=not view.opening)
+    if (spoken := all_spoken(new := value[stored:])) is not new:
+        value = [*value[:stored], *spoken]
     selection = select(value, turn=view.turn, start=stored, said=view.said)
 
     def build() -> Chosen:

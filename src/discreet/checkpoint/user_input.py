@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 from pydantic import BaseModel
 
 from discreet.state.message_text import as_content, text_blocks, text_of
+from discreet.state.roles import all_spoken, as_spoken
 
 MADE_BY = "lc_source"
 """LangChain's mark on a human message that a middleware wrote (`langchain_core.messages.notification`)."""
@@ -73,7 +74,7 @@ class UserInput:
 
     def note_messages(self, messages: Iterable[Any]) -> None:
         """Note messages that came in."""
-        for message in messages:
+        for message in map(as_spoken, messages):
             if isinstance(message, BaseMessage) and MADE_BY not in message.additional_kwargs:
                 if message.id:
                     self._name(message.id, Came.of(message))
@@ -130,7 +131,7 @@ class Read(NamedTuple):
 def as_messages(value: Any) -> list[BaseMessage] | None:
     """Return a write to a message channel as messages: they may come as dicts, pairs or text. None if it is no such."""
     try:
-        return convert_to_messages(value if isinstance(value, list) else [value])
+        return [*map(as_spoken, convert_to_messages(value if isinstance(value, list) else [value]))]
     except (ValueError, TypeError, KeyError, NotImplementedError):
         return None
 
@@ -144,7 +145,7 @@ def came_first(messages: Sequence[Any], stored: Iterable[str | None]) -> list[Ba
     """
     known = set(stored) - {None}
     last = max((at for at, message in enumerate(messages) if getattr(message, "id", None) in known), default=-1)
-    new = messages[last + 1 :]
+    new = all_spoken(messages[last + 1 :])
     came: list[BaseMessage] = []
     for at, message in enumerate(new):
         if isinstance(message, HumanMessage) and MADE_BY not in message.additional_kwargs:

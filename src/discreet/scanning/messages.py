@@ -62,18 +62,23 @@ def as_message(value: Any) -> Message | None:
     if not isinstance(value, dict):
         return None
     if value.get("type") == "constructor" and isinstance(value.get("id"), list) and value["id"]:
-        kind, fields = _BY_CLASS.get(str(value["id"][-1])), value.get("kwargs")
-        return Message(kind, fields) if kind and isinstance(fields, dict) else None
+        return _of_class(str(value["id"][-1]), value.get("kwargs"))
     said = value.get("type", value.get("role"))
     return _of_dict(value, said) if isinstance(said, str) else None
 
 
 def _of_object(value: Foreign) -> Message | None:
-    kind = _BY_CLASS.get(value.kind)
     fields = value.arg
     if isinstance(fields, list):  # of a pickle: what it is made with, then its state
         states = [each for each in fields if isinstance(each, dict)]
         fields = next((each["__dict__"] for each in states if isinstance(each.get("__dict__"), dict)), None)
+    return _of_class(value.kind, fields)
+
+
+def _of_class(name: str, fields: Any) -> Message | None:
+    """Return a message of LangChain's class `name`; that for any role says in its fields whose it is."""
+    role = fields.get("role") if name == "ChatMessage" and isinstance(fields, dict) else None
+    kind = _BY_TYPE.get(str(role).lower()) if role else _BY_CLASS.get(name)
     return Message(kind, fields) if kind and isinstance(fields, dict) else None
 
 
