@@ -86,7 +86,10 @@ class RestTalk(_Insisting):
 
 
 class TurnTalk(_Insisting):
-    """Waits for a run of the user's one thread, of any server that speaks the LangGraph API."""
+    """Waits for a run of the user's one thread, of any server that speaks the LangGraph API.
+
+    Where the answer is lost on its way the same message is sent again, under the same id: nothing is looked up before.
+    """
 
     def __init__(self, urls: Sequence[str], tokens: Sequence[str], tally: Tally, *, assistant: str = "agent") -> None:
         """Talk with the servers at `urls`, which share what they keep, as the owners of `tokens`."""
@@ -103,10 +106,6 @@ class TurnTalk(_Insisting):
         async def run(at: int) -> bool:
             client = self._clients[at]
             await client.threads.create(thread_id=thread, if_exists="do_nothing", headers=headers)
-            if self._tally.repeated:  # the answer to it may have been lost on its way
-                known = await client.threads.get_state(thread, headers=headers)
-                if not known["next"] and _is_answered(known["values"], message["id"]):  # else its turn is in RAM alone
-                    return True
             state = await client.runs.wait(
                 thread,
                 self._assistant,
