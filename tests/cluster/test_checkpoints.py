@@ -132,3 +132,23 @@ async def test_what_is_about_all_threads_works_over_all_nodes(spread):
         assert (await other.aget_state(thread("0"))).values == {}
         await saver.adelete_for_runs(["nobody's"])
         assert texts(await other.aget_state(thread("copy"))) == ["hello", "answer 1"]
+
+
+async def test_a_chat_that_a_program_clears_by_sql_is_gone(spread):
+    async with RedactingSaver.from_conn_string(spread, keys=KEYS) as saver:
+        graph = graph_of(saver)
+        for name in ("cleared", "also", "stays"):
+            await graph.ainvoke(said("one"), thread(name))
+        await graph.ainvoke(said("ask me"), thread("also"))
+        with psycopg.connect(spread) as connection:
+            connection.execute("DELETE FROM checkpoints WHERE thread_id IN ('cleared', 'also')")
+        assert texts(await graph.aget_state(thread("stays"))) == ["one", "answer 1"]
+        for name in ("cleared", "also"):
+            assert (await graph.aget_state(thread(name))).values == {}
+            await graph.ainvoke(said("two"), thread(name))
+            assert texts(await graph.aget_state(thread(name))) == ["two", "answer 1"]
+    with psycopg.connect(spread) as connection:
+        left = connection.execute("SELECT DISTINCT thread_id, content FROM checkpoint_messages ORDER BY 1, 2").fetchall()
+        pauses = connection.execute("SELECT count(*) FROM checkpoint_spill").fetchone()
+    assert [said for _, said in left] == ["answer 1", "two"] * 2 + ["answer 1", "one"]
+    assert pauses == (0,)

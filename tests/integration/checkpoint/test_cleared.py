@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import nullcontext
 from typing import Any
 
+import psycopg
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import interrupt
 
-from discreet.checkpoint import RedactingSaver
+from testkit.roles import logins
+
+from discreet.checkpoint import RedactingSaver, RedactingSyncSaver, ScratchLimits
+from discreet.encryption import Keyring, make_key
 
 THREAD: dict[str, Any] = {"configurable": {"thread_id": "1"}}
 REMOVE_ALL = RemoveMessage(id=REMOVE_ALL_MESSAGES)
@@ -61,6 +68,8 @@ class Chat:
     def answer(self, state: MessagesState) -> Any:
         messages = state["messages"]
         self.began.append([str(message.text) for message in messages])
+        if "ask" in messages[-1].text:
+            return {"messages": [AIMessage(f"answer to {interrupt('which?')}")]}
         if messages[-1].text in {"/clear", "clear and fail"}:
             return {"messages": self.clear(messages)}
         return {"messages": [AIMessage(f"answer to {messages[-1].text}")]}
@@ -137,3 +146,107 @@ async def test_a_caller_clears_too(way, inner):
     await graph.ainvoke({"messages": [HumanMessage("one")]}, THREAD)
     await graph.aupdate_state(THREAD, {"messages": CLEARINGS[way]([])})
     assert old(await chat.play(lambda: RedactingSaver(inner), "async", ["three"])) == []
+
+
+LANGGRAPHS = ("checkpoint_writes", "checkpoint_blobs", "checkpoints")
+"""The tables that programs know of, in an order in which they delete from them."""
+KEPT = {"messages": 0, "pauses": 0, "owners": 0}
+
+
+def clear(dsn: str, *tables: str, thread_id: str = "1", also: str = "") -> None:
+    with psycopg.connect(dsn) as connection:
+        connection.execute("SELECT set_config('discreet.thread', %s, true)", (thread_id,))
+        found = connection.execute("SELECT relnamespace::regnamespace FROM pg_class WHERE relname = 'checkpoints'")
+        [(schema,)] = found.fetchall()
+        for table in tables:
+            connection.execute(f"DELETE FROM {schema}.{table} WHERE thread_id = %s {also}", (thread_id,))
+
+
+def kept(dsn: str, thread_id: str = "1") -> dict[str, int]:
+    """Return how many rows of ours a thread has; of an owner that is somebody."""
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute(
+            "SELECT (SELECT count(*) FROM checkpoint_messages WHERE thread_id = %(id)s),"
+            " (SELECT count(*) FROM checkpoint_spill WHERE thread_id = %(id)s),"
+            " (SELECT count(*) FROM checkpoint_threads WHERE thread_id = %(id)s AND user_key <> %(nobody)s)",
+            {"id": thread_id, "nobody": "00000000-0000-0000-0000-000000000000"},
+        ).fetchone()
+    return dict(zip(KEPT, row or (), strict=True))
+
+
+@pytest.fixture
+def chat() -> Chat:
+    return Chat(CLEARINGS["nothing stays"])
+
+
+@pytest.mark.dialect
+@pytest.mark.parametrize("order", [LANGGRAPHS, LANGGRAPHS[::-1], ["checkpoints"]], ids=["writes first", "last", "alone"])
+async def test_a_chat_that_a_program_clears_by_sql_is_gone(database, chat, order):
+    async with RedactingSaver.from_conn_string(database, scratch=ScratchLimits(keep_closed=5)) as saver:
+        graph = chat.over(saver)
+        other = {"configurable": {"thread_id": "2"}}
+        for thread in (THREAD, other):
+            await graph.ainvoke({"messages": [HumanMessage("one")]}, thread)
+        clear(database, *order)
+        assert kept(database) == KEPT
+        assert (await graph.aget_state(THREAD)).values == {}
+        assert await chat.play(lambda: saver, "async", ["three"]) == ["three"]
+        assert len((await graph.aget_state(other)).values["messages"]) == 2
+    assert kept(database) == {"messages": 2, "pauses": 0, "owners": 1}
+    assert kept(database, "2")["owners"] == 1
+
+
+async def test_what_waits_for_a_person_goes_with_it(database, chat):
+    async with RedactingSaver.from_conn_string(database, keys=Keyring([make_key()])) as saver:
+        graph = chat.over(saver)
+        await graph.ainvoke({"messages": [HumanMessage("ask")]}, THREAD)
+        assert kept(database)["pauses"] == 1
+        clear(database, *LANGGRAPHS)
+        assert kept(database) == KEPT
+        assert (await graph.aget_state(THREAD)).next == ()
+        assert await chat.play(lambda: saver, "async", ["three"]) == ["three"]
+
+
+async def test_a_thread_of_which_a_checkpoint_is_left_keeps_its_messages(database, chat):
+    async with RedactingSaver.from_conn_string(database) as saver:
+        await chat.play(lambda: saver, "async", ["one", "two"])
+        newest = (await chat.over(saver).aget_state(THREAD)).config["configurable"]["checkpoint_id"]
+        clear(database, "checkpoints", also=f"AND checkpoint_id <> '{newest}'")
+        assert await chat.play(lambda: saver, "async", ["three"]) == [
+            "one",
+            "answer to one",
+            "two",
+            "answer to two",
+            "three",
+        ]
+
+
+def test_a_stock_saver_deletes_all_of_a_thread(database, chat):
+    with RedactingSyncSaver.from_conn_string(database) as saver, PostgresSaver.from_conn_string(database) as stock:
+        graph = chat.over(saver)
+        graph.invoke({"messages": [HumanMessage("one")]}, THREAD)
+        stock.delete_thread("1")
+        assert kept(database) == KEPT
+        graph.invoke({"messages": [HumanMessage("three")]}, THREAD)
+        assert chat.began[-1] == ["three"]
+
+
+async def test_all_threads_go_at_once(database, chat):
+    async with RedactingSaver.from_conn_string(database) as saver:
+        await chat.play(lambda: saver, "async", ["one", "two"])
+        with psycopg.connect(database) as connection:
+            connection.execute("TRUNCATE checkpoints, checkpoint_blobs, checkpoint_writes")
+        assert kept(database) == KEPT
+        assert await chat.play(lambda: saver, "async", ["three"]) == ["three"]
+
+
+async def test_the_application_clears_a_thread_that_it_names(database, chat):
+    app = (await asyncio.to_thread(logins, database)).app
+    async with RedactingSaver.from_conn_string(app) as saver:
+        graph = chat.over(saver)
+        for thread in (THREAD, {"configurable": {"thread_id": "2"}}):
+            await graph.ainvoke({"messages": [HumanMessage("one")]}, thread)
+        clear(app, *LANGGRAPHS)
+        assert kept(database) == KEPT
+        assert kept(database, "2")["messages"] == 2
+        assert await chat.play(lambda: saver, "async", ["three"]) == ["three"]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
 from psycopg.sql import Literal
 
+from discreet.checkpoint.postgres.forgetting import IS_THERE, TRIGGER, forgetting
 from discreet.checkpoint.postgres.guard import GUARDS, add_guards, drop_guards
 from discreet.checkpoint.postgres.names import quoted
 from discreet.checkpoint.postgres.statements import Statement
@@ -21,7 +22,7 @@ CREATE TABLE IF NOT EXISTS checkpoint_messages (
     channel TEXT NOT NULL,
     position INTEGER NOT NULL,
     message_id TEXT,
-    kind TEXT NOT NULL CHECK (kind IN ('human', 'ai')),
+    kind TEXT NOT NULL CHECK (kind IN ('human', 'ai', 'summary')),
     content TEXT NOT NULL,
     created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (thread_id, checkpoint_ns, channel, position)
@@ -120,6 +121,7 @@ SELECT
         WHERE c.relnamespace = n.oid AND c.relname LIKE 'checkpoint%%'
     ) AS indexes,
     ARRAY(SELECT conname::text FROM pg_constraint WHERE connamespace = n.oid AND conname = ANY(%(guards)s)) AS guards,
+    {IS_THERE} AS forgets,
     EXISTS (SELECT FROM ({_SAMPLED.replace("%", "%%")}) s WHERE s."schema" = n.oid) AS sampled
 FROM (SELECT (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s)) AS n(oid)
 """
@@ -136,6 +138,8 @@ class Found(NamedTuple):
     indexes: Mapping[str, bool]
     """Whether each is valid. One whose building was broken off is not, and nothing uses it."""
     guards: frozenset[str]
+    forgets: bool = False
+    """Whether what we keep of a thread goes with the last that LangGraph keeps of it."""
     sampled: bool = False
     """Whether values of the tables are kept for the planner."""
     version: int = -1
@@ -164,7 +168,13 @@ def found(schema: str, row: Mapping[str, Any]) -> Found:
     """Return what the row of `looks` says."""
     indexes = {name: valid == "true" for name, valid in row["indexes"]}
     return Found(
-        schema, row["here"], frozenset(row["tables"]), indexes, frozenset(row["guards"]), sampled=row["sampled"]
+        schema,
+        row["here"],
+        frozenset(row["tables"]),
+        indexes,
+        frozenset(row["guards"]),
+        forgets=row["forgets"],
+        sampled=row["sampled"],
     )
 
 
@@ -190,6 +200,7 @@ def missing(there: Found, guard: bool | None = None) -> list[Step]:
         for name, creating in OWN_TABLES.items()
         if name not in there.tables and not begin
     ]
+    own += [] if there.forgets or begin else [Step(f"the trigger {TRIGGER}", forgetting(there.schema))]
     indexes = _indexes(there, done)
     statistics = _statistics(there) if begin or migrations or own or indexes or there.sampled else []
     return [*missing_schema(there), *begin, *migrations, *own, *indexes, *statistics, *guarding]
@@ -225,7 +236,7 @@ def _begin(count: int, there: Found, guard: bool | None) -> list[Statement]:
     guards = [] if guard is False else add_guards(whole=True, there=there.guards)
     migrations = [statement for v in range(count) for statement in _migration(v)]
     own = [Statement(sql) for creating in OWN_TABLES.values() for sql in creating]
-    return [*migrations, *own, *guards]
+    return [*migrations, *own, *forgetting(there.schema), *guards]
 
 
 def _migration(version: int) -> list[Statement]:

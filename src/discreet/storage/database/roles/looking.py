@@ -37,6 +37,9 @@ TRIGGERS = (
 )
 """By which histories are only added to, and the mark of the last seal goes up only."""
 
+FORGETTING = ("checkpoint_forgotten", "checkpoint_forgotten_all")
+"""By which messages of a thread go with its last checkpoint; the checkpointer makes them."""
+
 SPREAD = "audit_entry_"
 """How those of a table begin that a cluster spreads over its nodes, where tables have no triggers."""
 
@@ -242,7 +245,7 @@ async def foreign_to(conn: StorageConnection[Any], target: Target, names: RoleNa
         "policies": list(POLICIES),
         "views": list(VIEWS),
         "functions": list(FUNCTIONS),
-        "triggers": list(TRIGGERS),
+        "triggers": [*TRIGGERS, *FORGETTING],
         "needed_triggers": [name for name in TRIGGERS if not (conn.is_cluster and name.startswith(SPREAD))],
     }
     async with conn.cursor(row_factory=dict_row) as cursor:
