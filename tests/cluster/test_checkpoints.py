@@ -148,7 +148,9 @@ async def test_a_chat_that_a_program_clears_by_sql_is_gone(spread):
             await graph.ainvoke(said("two"), thread(name))
             assert texts(await graph.aget_state(thread(name))) == ["two", "answer 1"]
     with psycopg.connect(spread) as connection:
-        left = connection.execute("SELECT DISTINCT thread_id, content FROM checkpoint_messages ORDER BY 1, 2").fetchall()
+        left = connection.execute(
+            "SELECT DISTINCT thread_id, content FROM checkpoint_messages ORDER BY 1, 2"
+        ).fetchall()
         pauses = connection.execute("SELECT count(*) FROM checkpoint_spill").fetchone()
     assert [said for _, said in left] == ["answer 1", "two"] * 2 + ["answer 1", "one"]
     assert pauses == (0,)

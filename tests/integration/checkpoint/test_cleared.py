@@ -16,7 +16,6 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import interrupt
-
 from testkit.roles import logins
 
 from discreet.checkpoint import RedactingSaver, RedactingSyncSaver, ScratchLimits
@@ -180,7 +179,9 @@ def chat() -> Chat:
 
 
 @pytest.mark.dialect
-@pytest.mark.parametrize("order", [LANGGRAPHS, LANGGRAPHS[::-1], ["checkpoints"]], ids=["writes first", "last", "alone"])
+@pytest.mark.parametrize(
+    "order", [LANGGRAPHS, LANGGRAPHS[::-1], ["checkpoints"]], ids=["writes first", "last", "alone"]
+)
 async def test_a_chat_that_a_program_clears_by_sql_is_gone(database, chat, order):
     async with RedactingSaver.from_conn_string(database, scratch=ScratchLimits(keep_closed=5)) as saver:
         graph = chat.over(saver)

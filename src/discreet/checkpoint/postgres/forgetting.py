@@ -73,7 +73,9 @@ def forgetting(schema: str) -> list[Statement]:
         Statement(_function(schema, TRIGGER, "SELECT DISTINCT thread_id FROM gone")),
         Statement(_ON_DELETE.format(schema=quoted(schema))),
         Statement(
-            _function(schema, f"{TRIGGER}_all", f"SELECT thread_id FROM {quoted(schema)}.checkpoint_threads")  # noqa: S608  # a name of ours
+            _function(
+                schema, f"{TRIGGER}_all", f"SELECT thread_id FROM {quoted(schema)}.checkpoint_threads"
+            )  # a name of ours
         ),
         Statement(_ON_TRUNCATE.format(schema=quoted(schema))),
     ]
