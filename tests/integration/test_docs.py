@@ -21,7 +21,7 @@ ROOT_COMMAND = get_command(app)
 
 
 async def test_the_checkpointer_page(database):
-    graph, policy = snippets("checkpointer.md")
+    graph, _, policy = snippets("checkpointer.md")  # of as_stored: tests/in_the_wild/test_public_reports.py
     said, answered = await graph["main"](database)
     assert re.fullmatch(r"Hi, I am <EMAIL:[A-Z2-7]{8}>", said)
     assert answered == "Hello."
