@@ -7,7 +7,13 @@ from contextlib import aclosing
 from typing import Any, Final, cast
 
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables.config import ensure_config, merge_configs
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import (
+    ensure_config,
+    get_async_callback_manager_for_config,
+    get_callback_manager_for_config,
+    merge_configs,
+)
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import START
 from langgraph.graph import StateGraph
@@ -65,7 +71,7 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
             known = known_in(messages_in(state.values, self.messages_key), said, state)
             refused = () if known is None or known.is_over else await arefused_ids(self.mask, self._thread(config))
             if known is not None and self._is_done(known, config, refused):
-                for event in self._again(known, options):
+                async for event in self._again_traced(known, input, config, options):
                     yield event
                 return
             given = None if known is not None and known.is_broken_off else input
@@ -81,7 +87,7 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
             known = known_in(messages_in(state.values, self.messages_key), said, state)
             refused = () if known is None or known.is_over else refused_ids(self.mask, self._thread(config))
             if known is not None and self._is_done(known, config, refused):
-                yield from self._again(known, options)
+                yield from self._again_traced_now(known, input, config, options)
                 return
             given = None if known is not None and known.is_broken_off else input
         yield from cast("Any", super().stream(given, config, **options))
@@ -110,6 +116,29 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
         duplicate_deliveries.labels("message", "refused").inc()
         raise MessageIdReusedError
 
+    async def _again_traced(
+        self, known: Known, given: Any, config: Any, options: Mapping[str, Any]
+    ) -> AsyncGenerator[Any]:
+        """Yield what a message gets again, as a run that callbacks hear of: `astream_events` is made of what they hear."""
+        whole, last = self._whole(config), None
+        manager = get_async_callback_manager_for_config(whole)
+        run = await manager.on_chain_start(None, given, name=self._name(whole), run_id=whole.get("run_id"))
+        for last in self._again(known, options):
+            yield last
+        await run.on_chain_end(last)
+
+    def _again_traced_now(self, known: Known, given: Any, config: Any, options: Mapping[str, Any]) -> Generator[Any]:
+        """Do what `_again_traced` does, blocking."""
+        whole, last = self._whole(config), None
+        manager = get_callback_manager_for_config(whole)
+        run = manager.on_chain_start(None, given, name=self._name(whole), run_id=whole.get("run_id"))
+        for last in self._again(known, options):
+            yield last
+        run.on_chain_end(last)
+
+    def _name(self, config: RunnableConfig) -> str:
+        return str(config.get("run_name") or self.get_name())
+
     def _again(self, known: Known, options: Mapping[str, Any]) -> Generator[Any]:
         modes = options.get("stream_mode") or self.stream_mode
         shape = Shape(modes, bool(options.get("subgraphs")), options.get("version") or "v1")
@@ -121,8 +150,10 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return run_of(self._configurable(config)).thread_id or ""
 
     def _configurable(self, config: Any) -> Mapping[str, Any]:
-        merged = ensure_config(merge_configs(self.config, config))
-        return merged.get("configurable") or {}
+        return self._whole(config).get("configurable") or {}
+
+    def _whole(self, config: Any) -> RunnableConfig:
+        return ensure_config(merge_configs(self.config, config))
 
 
 def once(graph: CompiledStateGraph[Any, Any, Any, Any]) -> OnceGraph:

@@ -202,7 +202,7 @@ class TurnRunner:
     ) -> AsyncGenerator[Part]:
         """Run one turn; yield the parts of it that `shape` asks for, with the real values."""
         run = _run_of(config, context, default_user=self._default_user)
-        given, messages = self._taken(given)
+        given, messages = self._taken(given, run)
         newest = messages[-1] if messages else None
         delivery, claim = await self._deliveries.claim(run, newest)
         if isinstance(claim, Done | Running):
@@ -247,12 +247,15 @@ class TurnRunner:
         turn = await self._mask.turn([], run=owner)
         return dataclasses.replace(given, resume=await masked_decisions(given.resume, turn))
 
-    def _taken(self, given: Any) -> tuple[Any, list[BaseMessage]]:
-        """Return an input with its messages as such, the newest with an id, and these; a command or None as it is."""
+    def _taken(self, given: Any, run: Run) -> tuple[Any, list[BaseMessage]]:
+        """Return an input with its messages as such, and these; a command or None as it is.
+
+        Without a thread the newest gets an id: the vault knows its turn by that.
+        """
         if not isinstance(given, Mapping):
             return given, []
         messages = messages_of(given.get(self._key))
-        if messages and messages[-1].id is None:
+        if messages and messages[-1].id is None and run.thread_id is None:
             messages[-1] = messages[-1].model_copy(update={"id": str(uuid4())})
         return {**given, self._key: messages}, messages
 

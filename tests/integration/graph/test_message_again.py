@@ -231,3 +231,14 @@ async def test_a_fork_is_a_turn_of_its_own():
     said = {"messages": [HumanMessage("Two, in other words.", id="m2")]}
     values = await house.graph.ainvoke(said, before, context=ANN)
     assert texts(values)[-2:] == ["Two, in other words.", "Answer 2."]
+
+
+async def test_callback_events_tell_of_the_answer():
+    """What AG-UI and others stream is made of these."""
+    house = House(InMemorySaver())
+    said = {"messages": [HumanMessage("Hello.", id="m1")]}
+    await house.say("Hello.")
+    events = [event async for event in house.graph.astream_events(said, THREAD, context=ANN, version="v2")]
+    assert [event["event"] for event in events] == ["on_chain_start", "on_chain_stream", "on_chain_end"]
+    assert "Answer 0." in repr(events[1]["data"])
+    assert len(house.model.prompts) == 1
