@@ -14,7 +14,7 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple, DeltaChannelHistory
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
+from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME
 
 from discreet import metrics
 from discreet.checkpoint.channels import (
@@ -95,6 +95,8 @@ class Tiers:
                 if not waits or (given is not None and not given.alone):
                     thread.begun.add(place)
             self._inputs.begin(thread, place.ns, found, held=held)
+            if held and given is not None and place.ns == "":
+                self._note_read(thread, found)
         if found is not None and not held:
             self.learn(found, starting=True)
             self._adopt(found)
@@ -185,7 +187,7 @@ class Tiers:
             refuse_lost(thread, config, parent, source)
             whole = self._deltas.resolve(thread, parent, checkpoint, metadata) if kept else checkpoint
             if source == "update" and not thread.is_foreign(parent):
-                self._refuse_results(thread, parent, whole)
+                self._note_update(thread, parent, whole)
             if kept:
                 self._inputs.note_put(thread, config, parent, whole, source, goes_on=_is_next(thread, parent))
             stored = self._filter(thread, place, parent, whole, source=source, closing=closing) if kept else None
@@ -208,17 +210,23 @@ class Tiers:
                 stored_metadata = cast("CheckpointMetadata", {**stored_metadata, TRACE: trace_of(thread, self._serde)})
             return plan._replace(durable=self._form.put(thread, place, anchor, stored, stored_metadata))
 
-    def _refuse_results(self, thread: ThreadScratch, parent: CheckpointRef, updated: Checkpoint) -> None:
-        """Refuse an update that brings the result of a call that isn't here: no provider would take it.
+    def _note_update(self, thread: ThreadScratch, parent: CheckpointRef, updated: Checkpoint) -> None:
+        """Note that what was said before an update has been read: the turn has stopped, at a static breakpoint say.
 
         Raises:
-            TransientStateLostError: It does.
+            TransientStateLostError: It brings the result of a call that isn't here. No provider would take that.
         """
         held = thread.get(parent, self._serde)
+        self._note_read(thread, held)
         there = self._form.read(held).ids if held else frozenset()
         for messages in self._form.conversations(updated):
             if any(message.id not in there for message in orphans(messages)):
                 raise lost(thread.answer_by)
+
+    def _note_read(self, thread: ThreadScratch, held: CheckpointTuple | None) -> None:
+        """Note that the user has read what was said up to a checkpoint, if nothing has failed there."""
+        if held is not None and all(channel != ERROR for _, channel, _ in held.pending_writes or []):
+            thread.ended |= self._form.said_in(held.checkpoint)
 
     def plan_pause(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> PutPlan | None:
         """Say what to store of a checkpoint in RAM at which a task has just asked a question.

@@ -156,12 +156,14 @@ class Model:
         """Return whether a checkpoint is in RAM."""
         return not record.closing and record.ended == self.ended.get(record.put.thread, 0)
 
-    def edit(self, thread: str, stock_id: str) -> Start:
-        """Return how an update sees a checkpoint."""
+    def edit(self, thread: str, stock_id: str, *, failed: bool) -> Start:
+        """Return how an update sees a checkpoint. Where nothing has failed, the user has read what was said."""
         record = self.records.get((thread, stock_id))
         if record is None or not self.held(record):
             stored = record is not None and not record.foreign
             self.known[thread].front = self.view(thread, stock_id).messages(record.put.messages) if stored else ()
+        if record is not None and self.held(record) and not record.foreign and not failed:
+            self.known[thread].read_by_user(record.whole.messages(record.put.messages))
         if record is not None and record.foreign:  # what an update writes here hides what had happened to the task
             self.records[thread, stock_id] = replace(record, adopted=True)
         return Start(stock_id, self.view(thread, stock_id))
@@ -194,6 +196,9 @@ class Model:
     def start(self, thread: str, head: StateSnapshot, *, anew: bool) -> Start:
         """Return how a run that goes on from the newest checkpoint sees it."""
         stock_id = str(head.config["configurable"].get("checkpoint_id", ""))
+        record = self.records.get((thread, stock_id))
+        if anew and record is not None and self.held(record) and not any(task.error for task in head.tasks):
+            self.known[thread].read_by_user(record.whole.messages(record.put.messages))
         return self.start_from(thread, stock_id, anew=anew, newest=True)
 
     def add(self, put: Put, view: View, *, closing: bool, waits: bool = False, once: bool = False) -> View:

@@ -217,7 +217,9 @@ class Game:
             side.update(op, number, values, at(thread, checkpoint), node)
             for side, checkpoint in zip((self._stock, self._ours), place, strict=True)
         )
-        return self._settle(thread, stock, ours, self._model.edit(thread, stock_id), op.face)
+        head = self._stock.state(thread, op.face, stock_id)
+        failed = any(task.error for task in head.tasks)
+        return self._settle(thread, stock, ours, self._model.edit(thread, stock_id, failed=failed), op.face)
 
     def _fork(self, op: Op, number: int, thread: str) -> None:
         stock = {checkpoint_id(state): state for state in self._stock.history(thread, op.face)}
