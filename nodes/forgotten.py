@@ -22,7 +22,7 @@ from discreet.ports import Memories, TextRedactor, of_thread
 from discreet.prompts.rounds import split_rounds
 from discreet.redaction import untagged
 from discreet.redaction.placeholders import TAGGED
-from discreet.state.message_text import text_of
+from discreet.state.message_text import is_persons, text_of
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ def _rounds(run: Run, messages: Sequence[BaseMessage]) -> Iterator[tuple[str, st
     greeting: list[BaseMessage] = []
     for said in split_rounds(messages):
         text = "\n".join(map(text_of, (*greeting, *said)))
-        users = [message for message in said if isinstance(message, HumanMessage)]
+        users = [message for message in said if is_persons(message)]
         greeting = [] if users else [message for message in said if isinstance(message, AIMessage)]
         for message in users:
             yield request_id_of(run.user_id, run.thread_id, message.id), text

@@ -22,7 +22,7 @@ from discreet.nodes.turn import tool_rounds, turn_start, unanswered
 from discreet.ports import ConversationLog, of_thread
 from discreet.redaction import untagged
 from discreet.redaction.blocks import redact_blocks
-from discreet.state.message_text import text_blocks, text_of
+from discreet.state.message_text import is_persons, is_summary, text_blocks, text_of
 
 
 def make_persist_filtered(
@@ -84,13 +84,11 @@ def make_persist_filtered(
         if turn and isinstance(turn[-1], ToolMessage):  # what a tool says was not masked whole before
             seen = await masked.masked(seen)
         kept: list[BaseMessage] = [
-            HumanMessage(redact_blocks(text_blocks(m.content), redactor), id=m.id)
-            for m in turn
-            if isinstance(m, HumanMessage)
+            HumanMessage(redact_blocks(text_blocks(m.content), redactor), id=m.id) for m in turn if is_persons(m)
         ]
         kept += [AIMessage(redact_blocks(text_blocks(m.content), redactor), id=m.id) for m in seen]
         earlier = [m for m in messages[: len(messages) - len(turn)] if not isinstance(m, SystemMessage)]
-        kept_ids = {message.id for message in (*earlier, *kept)}
+        kept_ids = {message.id for message in (*earlier, *filter(is_summary, turn), *kept)}
         removed = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in kept_ids]
         start = turn_start(turn)
         if places and start is not None:

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from discreet.checkpoint.answers import is_answer
 from discreet.nodes.turn import turn_start
 from discreet.ports import RollingSummary, SpokenRound
-from discreet.state.message_text import text_of
+from discreet.state.message_text import is_persons, text_of
 
 KEEP = 6
 """Rounds that stay verbatim, whatever the summary covers."""
@@ -52,7 +52,7 @@ def rounds_of(messages: Sequence[BaseMessage]) -> list[ThreadRound]:
     answered: list[BaseMessage] = []
     start = 0
     for index, message in enumerate(messages):
-        if isinstance(message, HumanMessage):
+        if isinstance(message, HumanMessage) and is_persons(message):
             if answered:
                 rounds.append(ThreadRound(said, [*greeting, *answered], start))
                 said, greeting, answered = [], [], []

@@ -14,7 +14,7 @@ from discreet.ports import TextRedactor
 from discreet.redaction.blocks import joined_safely, redact_blocks
 from discreet.redaction.walker import redact_object
 from discreet.state.made import MADE
-from discreet.state.message_text import spoken_blocks, text_blocks
+from discreet.state.message_text import MADE_BY, SUMMARIZATION, is_summary, spoken_blocks, text_blocks
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,9 @@ def redacted_copy(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:
     """
     if isinstance(message, HumanMessage):
         text = redact_blocks(text_blocks(message.content), redactor)
-        return HumanMessage(text, id=message.id, name=message.name and redactor.redact(message.name))
+        mark = {MADE_BY: SUMMARIZATION} if is_summary(message) else {}
+        name = message.name and redactor.redact(message.name)
+        return HumanMessage(text, id=message.id, name=name, additional_kwargs=mark)
     if isinstance(message, AIMessage):
         return AIMessage(
             redact_blocks(spoken_blocks(message), redactor),

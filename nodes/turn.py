@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from discreet.checkpoint.answers import is_answer
 from discreet.redaction import untagged
-from discreet.state.message_text import text_of
+from discreet.state.message_text import is_persons, text_of
 
 
 def turn_start(messages: Sequence[BaseMessage]) -> int | None:
     """Return the index of the newest user message, None if there is none."""
-    return next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), None)
+    return next((i for i in range(len(messages) - 1, -1, -1) if is_persons(messages[i])), None)
 
 
 def unanswered(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -6,14 +6,29 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from discreet.state.media import labels
 from discreet.state.reasoning import without_reasoning
 
+MADE_BY: Final = "lc_source"
+"""LangChain's mark on a human message that a middleware wrote (`langchain_core.messages.notification`)."""
+SUMMARIZATION: Final = "summarization"
+"""What stands under the mark of a summary of messages that it has replaced."""
+
 _SEAM: Final = "\n\0"
 """Stands between blocks while reasoning is taken out. No stored text has a NUL."""
 _SEAMS: Final = re.compile("\n?\0")
+
+
+def is_summary(message: object) -> bool:
+    """Return whether `message` is a middleware's summary of messages that it has replaced."""
+    return isinstance(message, HumanMessage) and message.additional_kwargs.get(MADE_BY) == SUMMARIZATION
+
+
+def is_persons(message: object) -> bool:
+    """Return whether `message` is a human message that no middleware is known to have written."""
+    return isinstance(message, HumanMessage) and MADE_BY not in message.additional_kwargs
 
 
 def text_blocks(content: Any) -> list[str]:

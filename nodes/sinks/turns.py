@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from langchain_core.messages import HumanMessage
-
 from discreet.nodes.sinks.filtered_turn import FilteredTurn
 from discreet.ports import Memories
+from discreet.state.message_text import is_persons
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
 
 
@@ -23,7 +22,7 @@ class TurnSink:
         user_id, request_id = turn.run.user_id, turn.request["request_id"]
         if user_id is None or request_id in await self.memories.forgotten(user_id, turn.thread_id):
             return
-        place = 2 * (sum(isinstance(message, HumanMessage) for message in turn.conversation) - 1)
+        place = 2 * (sum(map(is_persons, turn.conversation)) - 1)
         texts = [("User", turn.said), ("Assistant", turn.answered)]
         records = [
             MemoryRecord(

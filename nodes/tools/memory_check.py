@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Self
 
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from pydantic import Field, model_validator
 
 from discreet.errors import (
@@ -26,7 +26,7 @@ from discreet.nodes.tools.memory_tool import HearingTool
 from discreet.nodes.tools.secret_references import Kept
 from discreet.nodes.turn import turn_start
 from discreet.ports import DecliningSecretStore
-from discreet.state.message_text import text_of
+from discreet.state.message_text import is_persons, text_of
 from discreet.state.records import MemoryRecord
 
 MEMORY_TOOLS: Final = frozenset({"save_memory", "recall_memory", "update_memory", "forget_memory"})
@@ -112,5 +112,4 @@ def _said_by_user(messages: Sequence[BaseMessage]) -> list[str]:
 
     A summary that LangChain's middleware writes as a user's message is none: it tells of tool results too.
     """
-    own = (m for m in messages if isinstance(m, HumanMessage) and "lc_source" not in m.additional_kwargs)
-    return [text_of(m) for m in own]
+    return [text_of(message) for message in messages if is_persons(message)]

@@ -22,8 +22,9 @@ from discreet.checkpoint.message_ids import ENGINE_ID
 from discreet.checkpoint.messages import NOTHING_KNOWN, Chosen, Said, Turn, select
 from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
 from discreet.checkpoint.stored_messages import KnownMessages
-from discreet.checkpoint.user_input import MADE_BY, as_mapping, as_messages
+from discreet.checkpoint.user_input import as_mapping, as_messages
 from discreet.checkpoint.values import NotPlainError, seal, storable_copy
+from discreet.state.message_text import MADE_BY
 from discreet.state.roles import all_spoken
 
 REDACTED = "[redacted]"
@@ -93,7 +94,7 @@ def filter_checkpoint(
     stored messages of each channel as the turn began. `opening`: no node has run since stored messages were read.
     """
     values = checkpoint["channel_values"]
-    said = replace(said, structured=values.get(STRUCTURED), told_tools=policy.direct_tools)
+    said = replace(said, structured=values.get(STRUCTURED), told_tools=policy.direct_tools, summaries=policy.summaries)
     view = _View(policy, known or KnownMessages(), said, turn, before or {}, opening)
     kept = {channel: _filter_channel(channel, value, view) for channel, value in values.items()}
     return FilteredCheckpoint(
@@ -111,7 +112,7 @@ def filter_writes(
     said: Said = NOTHING_KNOWN,
 ) -> list[tuple[str, Any]]:
     """Return what is stored of one task's writes: its outputs all or none, its control writes one by one."""
-    view = _View(policy, known or KnownMessages(), said)
+    view = _View(policy, known or KnownMessages(), replace(said, summaries=policy.summaries))
     kept = [
         _filter_control(channel, value, policy) if channel in CONTROL else _filter_output(channel, value, view)
         for channel, value in writes
@@ -210,12 +211,14 @@ def _filter_messages(channel: str, value: Any, view: _View) -> Kept | None:
 
 
 def _replaced(messages: Sequence[Any], before: Chosen | None, said: Said) -> Chosen:
-    """Return the stored messages in whose place a graph has put a summary: it isn't stored, so they stay.
+    """Return the stored messages in whose place a graph has put a summary that isn't stored: they stay.
 
     A summary has LangChain's mark, or stands before something that was said. Before nothing of that it is a word about a
     conversation that was cleared.
     """
     if not before or not messages or not isinstance(messages[0], HumanMessage) or said.is_users(messages[0]):
+        return Chosen.of([])
+    if said.keeps(messages[0]):
         return Chosen.of([])
     left = (message for message in messages[1:] if isinstance(message, BaseMessage))
     if MADE_BY not in messages[0].additional_kwargs and not any(map(said.came, left)):

@@ -21,11 +21,16 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
 from discreet.checkpoint.answers import is_answer, turn_answers
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.checkpoint.user_input import MADE_BY, UserInput
-from discreet.state.message_text import spoken_blocks, text_of
+from discreet.checkpoint.user_input import UserInput
+from discreet.state.message_text import MADE_BY, SUMMARIZATION, is_summary, spoken_blocks, text_of
 
 get_id = operator.attrgetter("id")
 get_content = operator.attrgetter("content")
+_get_type = operator.attrgetter("type")
+_get_further = operator.attrgetter("additional_kwargs")
+
+SUMMARY = "summary"
+"""Form of a middleware's summary. That of another message is its type."""
 
 
 class Turn(Enum):
@@ -70,6 +75,12 @@ class Said:
     """The structured response of an agent, which is the answer of its turn."""
     told_tools: Collection[str] = field(default_factory=frozenset)
     """Tools with `return_direct` whose text may be stored as the answer."""
+    summaries: bool = False
+    """Whether what a middleware has marked as a summary is stored."""
+
+    def keeps(self, message: Any) -> bool:
+        """Return whether `message` is stored though it is neither the user's nor an answer."""
+        return self.summaries and is_summary(message)
 
     def came(self, message: BaseMessage) -> bool:
         """Return whether `message` is known to have come in from outside, or to be stored."""
@@ -113,12 +124,13 @@ def _running(since: Sequence[Any], turn: Turn, said: Said) -> tuple[list[BaseMes
     """Return what is stored of the last turn after its user's message, and whether nothing had to be dropped."""
     messages = [message for message in since if isinstance(message, BaseMessage)]
     if turn is Turn.OPEN:
-        shown = [message for message in messages if is_answer(message) and said.came(message)]
+        shown = [m for m in messages if said.keeps(m) or (is_answer(m) and said.came(m))]
     elif turn is Turn.LEFT:
         shown = [answer for message in messages if (answer := _answer(message, said))]
     else:
         over = turn is Turn.OVER
-        shown = [*turn_answers(messages, structured=said.structured, told_tools=said.told_tools, over=over)]
+        answers = turn_answers(messages, structured=said.structured, told_tools=said.told_tools, over=over)
+        shown = [*filter(said.keeps, messages), *answers]
     removals = [message for message in messages if isinstance(message, RemoveMessage)]
     # What the user has read is done with: images and reasoning are lost as at the end of a turn.
     whole = len(shown) + len(removals) == len(since) and (turn is Turn.PAUSED or all(map(_is_text, messages)))
@@ -131,6 +143,8 @@ def _calls(message: BaseMessage) -> bool:
 
 def _answer(message: Any, said: Said) -> BaseMessage | None:
     """Return what `message` answered in a turn that is over; of a call or a result that a client sends again, what is stored."""
+    if said.keeps(message):
+        return cast("BaseMessage", message)
     if not isinstance(message, BaseMessage) or isinstance(message, HumanMessage):
         return None
     if is_answer(message) and text_of(message) not in said.unended:
@@ -147,38 +161,64 @@ def said_last(messages: Sequence[BaseMessage]) -> set[str]:
 
 
 def rebuild(message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
-    """Return a new message with the id and the redacted text of `message`, without reasoning, and nothing else."""
+    """Return a new message with the form, the id and the redacted text of `message`, without reasoning, and nothing else."""
     if isinstance(message, RemoveMessage):
         return RemoveMessage(id=policy.safe_id(message.id) or "")
-    made = HumanMessage if isinstance(message, HumanMessage) else AIMessage
-    return made(content=policy.redact_blocks(spoken_blocks(message)), id=policy.safe_id(message.id))
+    return made(form_of(message), policy.safe_id(message.id), policy.redact_blocks(spoken_blocks(message)))
+
+
+def form_of(message: BaseMessage) -> str:
+    """Return what is stored of a message beside its id and text: whose it is."""
+    return SUMMARY if is_summary(message) else str(message.type)
+
+
+def made(form: str, message_id: str | None, text: str) -> BaseMessage:
+    """Return a message of a form, an id and a text."""
+    if form == SUMMARY:
+        return HumanMessage(content=text, id=message_id, additional_kwargs={MADE_BY: SUMMARIZATION})
+    kind = HumanMessage if form == "human" else AIMessage
+    return kind(content=text, id=message_id)
+
+
+def forms_of(messages: Sequence[BaseMessage]) -> list[str]:
+    """Return the form of each."""
+    if not any(map(_get_further, messages)):  # the usual case, without a call each
+        return list(map(_get_type, messages))
+    return list(map(form_of, messages))
 
 
 class Chosen(list[BaseMessage]):
-    """Messages to store, with their ids and texts as they were when they were read or redacted: these are stored.
+    """Messages to store, with their ids, texts and forms as they were when they were read or redacted: these are stored.
 
     Stored messages of a thread are the very objects that its graph works on, and a node may change one at any moment.
     """
 
-    def __init__(self, messages: Iterable[BaseMessage], ids: list[str | None], texts: list[Any]) -> None:
+    def __init__(
+        self, messages: Iterable[BaseMessage], ids: list[str | None], texts: list[Any], forms: list[str]
+    ) -> None:
         super().__init__(messages)
         self.ids = ids
         self.texts = texts
+        self.forms = forms
 
     @classmethod
     def of(cls, messages: Sequence[BaseMessage]) -> Chosen:
         """Return `messages` with what they hold now."""
-        return cls(messages, list(map(get_id, messages)), list(map(get_content, messages)))
+        return cls(messages, list(map(get_id, messages)), list(map(get_content, messages)), forms_of(messages))
 
     def with_more(self, messages: Sequence[BaseMessage]) -> Chosen:
         """Return these and after them `messages`, with what the latter hold now."""
         more = Chosen.of(messages)
-        return Chosen(self + more, self.ids + more.ids, self.texts + more.texts)
+        return Chosen(self + more, self.ids + more.ids, self.texts + more.texts, self.forms + more.forms)
 
     def before(self, ids: AbstractSet[str | None]) -> Chosen:
         """Return those before the first whose id is among `ids`."""
         count = next((at for at, message_id in enumerate(self.ids) if message_id in ids), len(self))
-        return Chosen(self[:count], self.ids[:count], self.texts[:count])
+        return self.first(count)
+
+    def first(self, count: int) -> Chosen:
+        """Return the first `count`."""
+        return Chosen(self[:count], self.ids[:count], self.texts[:count], self.forms[:count])
 
     def distinct(self) -> Chosen:
         """Return these with one message an id: the last, in the place of the first."""
@@ -189,13 +229,14 @@ class Chosen(list[BaseMessage]):
         for at, message_id in enumerate(self.ids):
             place = places.setdefault(message_id, len(kept)) if message_id else len(kept)
             kept[place : place + 1] = [at]
-        return Chosen([self[at] for at in kept], [self.ids[at] for at in kept], [self.texts[at] for at in kept])
+        ids, texts, forms = ([each[at] for at in kept] for each in (self.ids, self.texts, self.forms))
+        return Chosen([self[at] for at in kept], ids, texts, forms)
 
     def copied(self) -> list[BaseMessage]:
-        """Return new messages of the same ids and texts."""
+        """Return new messages of the same ids, texts and forms."""
         return [
-            message if isinstance(message, RemoveMessage) else type(message)(content=text, id=message_id)
-            for message, message_id, text in zip(self, self.ids, self.texts, strict=True)
+            message if isinstance(message, RemoveMessage) else made(form, message_id, text)
+            for message, message_id, text, form in zip(self, self.ids, self.texts, self.forms, strict=True)
         ]
 
 

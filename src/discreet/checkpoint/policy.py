@@ -51,6 +51,9 @@ class CheckpointPolicy:
 
     `__previous__` is what an `@entrypoint` returned or saved last, where that is a list of messages.
     """
+    summaries: bool = True
+    """Whether a message that a middleware has marked as a summary (LangChain's `SummarizationMiddleware` does) is stored, redacted, in the place
+    of the messages that it replaced. It is nobody's words. Without it these messages stay, and are summarised anew."""
     channels: Mapping[str, Rule] = field(default_factory=dict)
     """Further channels of plain data."""
     subgraphs: Collection[str] = ()

@@ -12,7 +12,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from discreet.checkpoint.messages import Chosen, get_content, get_id, rebuild
+from discreet.checkpoint.messages import Chosen, forms_of, get_content, get_id, rebuild
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.state.message_text import text_blocks
 
@@ -24,6 +24,7 @@ class StoredMessages:
         self.messages = list(messages)
         self.ids = list(map(get_id, self.messages))
         self.texts = list(map(get_content, self.messages))
+        self._forms = forms_of(self.messages)
 
     def prefix(self, messages: Sequence[BaseMessage], *, unchanged: bool) -> int:
         """Return how many messages at the front are these; `unchanged`, because a node may change one in place."""
@@ -37,7 +38,7 @@ class StoredMessages:
 
     def chosen(self, count: int) -> Chosen:
         """Return the first `count` as the durable tier has them, whatever a node has done to them."""
-        return Chosen(self.messages[:count], self.ids[:count], self.texts[:count])
+        return Chosen(self.messages[:count], self.ids[:count], self.texts[:count], self._forms[:count])
 
     def as_stored(self) -> list[BaseMessage]:
         """Return new messages as the durable tier has these."""

@@ -231,7 +231,7 @@ class ThreadScratch:
         """Give the messages with which the open turn began the ids that LangGraph has given those of its input."""
         began = self.began.get((ns, channel))
         if began and 0 < len(ids) <= len(began):
-            self.began[ns, channel] = Chosen(began, [*began.ids[: -len(ids)], *ids], began.texts)
+            self.began[ns, channel] = Chosen(began, [*began.ids[: -len(ids)], *ids], began.texts, began.forms)
 
     def is_foreign(self, place: CheckpointRef) -> bool:
         """Return whether another saver stored `place`."""

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.types import Interrupt
 
+from discreet.checkpoint.messages import form_of, made
 from discreet.checkpoint.values import ATOMS
 from discreet.errors import LeakBlockedError
 
@@ -15,7 +16,7 @@ from discreet.errors import LeakBlockedError
 class TripwireSerializer(SerializerProtocol):
     """Serializes like `inner`, after checking that the value holds only what the durable tier may hold.
 
-    That is plain data, an interrupt of plain data, and user and model messages of an id and a text. Anything else, a
+    That is plain data, an interrupt of plain data, and user and model messages of an id and a text, or a middleware's summary. Anything else, a
     tool message, a `Send`, a `Command`, an exception, or a message with response metadata, is refused.
     """
 
@@ -64,12 +65,13 @@ def check(value: Any) -> None:
 
 
 def _check_message(message: BaseMessage) -> None:
+    is_text = isinstance(message.content, str)
     bare = (
         RemoveMessage(id=message.id or "")
         if isinstance(message, RemoveMessage)
-        else type(message)(content=message.content, id=message.id)
+        else made(form_of(message), message.id, str(message.content))
     )
-    if not isinstance(message.content, str) or message != bare:
+    if not is_text or message != bare:
         raise LeakBlockedError(
             f"A {type(message).__name__} with more than an id and a text was about to be written. It was not."
         )

@@ -15,11 +15,8 @@ from typing import Any, NamedTuple, Self
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
 from pydantic import BaseModel
 
-from discreet.state.message_text import as_content, text_blocks, text_of
+from discreet.state.message_text import MADE_BY, as_content, text_blocks, text_of
 from discreet.state.roles import all_spoken, as_spoken
-
-MADE_BY = "lc_source"
-"""LangChain's mark on a human message that a middleware wrote (`langchain_core.messages.notification`)."""
 
 
 class Came(NamedTuple):

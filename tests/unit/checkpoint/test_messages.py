@@ -5,7 +5,17 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, Syst
 
 from discreet.checkpoint.answers import is_answer
 from discreet.checkpoint.message_ids import safe_id, take_ids
-from discreet.checkpoint.messages import Chosen, Said, Turn, dangling, fold, rebuild, select, without_dead_calls
+from discreet.checkpoint.messages import (
+    Chosen,
+    Said,
+    Turn,
+    dangling,
+    fold,
+    last_users,
+    rebuild,
+    select,
+    without_dead_calls,
+)
 from discreet.checkpoint.user_input import UserInput, as_messages, came_first
 
 CALL = {"name": "look_up", "args": {}, "id": "1"}
@@ -72,7 +82,10 @@ def test_only_what_came_in_is_the_users():
 
 def test_a_summary_of_a_middleware_is_never_the_users():
     summary = HumanMessage("raw summary", additional_kwargs={"lc_source": "summarization"})
-    assert chosen(summary, HumanMessage("1"), AIMessage("a")) == ["1", "a"]
+    messages = [summary, HumanMessage("1"), AIMessage("a")]
+    assert chosen(*messages) == ["1", "a"]
+    assert select(messages, turn=Turn.OVER, said=Said(summaries=True)).messages == messages
+    assert last_users([HumanMessage("1"), summary], Said(summaries=True)) == 0
 
 
 @pytest.mark.parametrize(

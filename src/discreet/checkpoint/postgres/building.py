@@ -7,10 +7,13 @@ same each time. So it is asked once, and its answer restored the way pickle woul
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel
+
+from discreet.checkpoint.messages import SUMMARY, made
 
 MESSAGE_TYPES: Mapping[str, type[BaseMessage]] = {"human": HumanMessage, "ai": AIMessage}
 
@@ -49,6 +52,7 @@ def _builder(kind: type[BaseMessage]) -> Callable[[str | None, str], BaseMessage
 
 
 BUILDERS: Mapping[str, Callable[[str | None, str], BaseMessage]] = {
-    name: _builder(kind) for name, kind in MESSAGE_TYPES.items()
+    **{name: _builder(kind) for name, kind in MESSAGE_TYPES.items()},
+    SUMMARY: partial(made, SUMMARY),
 }
 """By kind, makers of a message of an id and a text."""

@@ -14,6 +14,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from discreet.checkpoint.channels import is_trigger
 from discreet.checkpoint.checkpoint_ref import CheckpointRef
+from discreet.checkpoint.messages import SUMMARY
 from discreet.checkpoint.postgres.async_tier import AsyncPostgresTier
 from discreet.checkpoint.postgres.cursors import AsyncTableCursor, table_cursor
 from discreet.checkpoint.postgres.deletions import delete_threads
@@ -155,6 +156,7 @@ class ThreadEraser(AsyncPostgresTier):
             await cursor.execute(_FENCE, {**given, **now})
             messages = await (await cursor.execute(_MESSAGES, given)).fetchall()
             gone = _gone(messages, is_gone)
+            gone += _summaries_of(gone, messages)
             checkpoints = await (await cursor.execute(_CHECKPOINTS, given)).fetchall()
             lost, head = _lost(checkpoints, min([since, *(row["created_at"] for row in gone)]))
             if (messages and len(gone) == len(messages)) or len(lost) == len(checkpoints):
@@ -205,6 +207,14 @@ def _gone(messages: Sequence[DictRow], is_gone: IsGone) -> list[DictRow]:
         if turn is not None and _place(turn) == _place(row) and goes[id(turn)]:
             gone.append(row)
     return gone
+
+
+def _summaries_of(gone: Sequence[DictRow], messages: Sequence[DictRow]) -> list[DictRow]:
+    """Return the summaries that may tell of what is `gone`: of each place those that were made since."""
+    since = min((row["created_at"] for row in gone), default=None)
+    if since is None:
+        return []
+    return [row for row in messages if row["kind"] == SUMMARY and row["created_at"] >= since and row not in gone]
 
 
 def _place(row: DictRow) -> tuple[str, str]:

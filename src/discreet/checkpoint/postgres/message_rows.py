@@ -61,18 +61,18 @@ def plan_rows(channel: str, value: object, there: Rows) -> tuple[Rows, list[NewR
     chosen = isinstance(value, Chosen)
     given = value if isinstance(value, Chosen) else _as_they_are(value)
     shared = _shared(given, there.messages)
-    rest = list(zip(given[shared:], given.ids[shared:], given.texts[shared:], strict=True))
-    if not all(_is_bare(*item, chosen=chosen) for item in rest):
+    rest = list(zip(given[shared:], given.ids[shared:], given.texts[shared:], given.forms[shared:], strict=True))
+    if not all(_is_bare(*item[:3], chosen=chosen) for item in rest):
         return None
     runs = _cut(there.runs, shared)
     new: list[NewRow] = []
     find = _Finder(there, shared).find if rest and shared < len(there.messages) else None
     top = there.top
-    for message, message_id, text in rest:
-        position = find(message.type, message_id, text) if find else None
+    for _, message_id, text, form in rest:
+        position = find(form, message_id, text) if find else None
         if position is None:
             position = top = top + 1
-            new.append(NewRow(channel, position, message_id, message.type, text))
+            new.append(NewRow(channel, position, message_id, form, text))
         _append(runs, position)
     return Rows(given, runs, top), new
 
@@ -97,6 +97,7 @@ def take_rows(row: dict[str, Any]) -> dict[str, Rows]:
         of_run += messages[start:end]
         of_run.ids += ids[start:end]
         of_run.texts += texts[start:end]
+        of_run.forms += kinds[start:end]
         extend(runs, list(map(int, positions[start:end])))
         start = end
     tops = {channel: max(last for name, _, last in listed if name == channel) for channel in found}
@@ -124,9 +125,8 @@ class _Finder:
     def __init__(self, there: Rows, start: int) -> None:
         self._positions: dict[Any, list[int]] = {}
         self._previous = -1
-        messages = there.messages
-        kinds = [message.type for message in messages[start:]]
-        rest = zip(positions_of(there.runs)[start:], kinds, messages.ids[start:], messages.texts[start:], strict=True)
+        stored = (there.messages.forms, there.messages.ids, there.messages.texts)
+        rest = zip(positions_of(there.runs)[start:], *(each[start:] for each in stored), strict=True)
         for position, *content in rest:
             self._positions.setdefault(tuple(content), []).append(position)
 
@@ -141,8 +141,8 @@ class _Finder:
 
 
 def _as_they_are(messages: Sequence[Any]) -> Chosen:
-    ids, texts = ([getattr(message, name, None) for message in messages] for name in ("id", "content"))
-    return Chosen(messages, ids, texts)
+    ids, texts, forms = ([getattr(message, name, None) for message in messages] for name in ("id", "content", "type"))
+    return Chosen(messages, ids, texts, forms)
 
 
 def _shared(messages: Chosen, there: Chosen) -> int:
@@ -161,7 +161,7 @@ def _shared(messages: Chosen, there: Chosen) -> int:
 
 
 def _is_bare(message: object, message_id: str | None, text: object, *, chosen: bool) -> bool:
-    """Return whether a row can hold all that is to be stored of `message`: its kind, `message_id` and `text`.
+    """Return whether a row can hold all that is to be stored of `message`: its form, `message_id` and `text`.
 
     Of a `chosen` one nothing else is: a node may have set more on it since it was read. Any other must have no more.
     """
