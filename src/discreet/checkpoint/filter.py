@@ -18,6 +18,7 @@ from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, TASKS
 from langgraph.types import Interrupt
 
 from discreet.checkpoint.channels import CONTROL, NO_WRITES, START, is_engine_data, is_trigger
+from discreet.checkpoint.known_channels import is_known
 from discreet.checkpoint.message_ids import ENGINE_ID
 from discreet.checkpoint.messages import NOTHING_KNOWN, Chosen, Said, Turn, select
 from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
@@ -230,6 +231,8 @@ def _filter_plain(channel: str, value: Any, policy: CheckpointPolicy) -> Kept | 
     if is_trigger(channel):
         return _as_is(value) if is_engine_data(channel, value) else None
     rule = policy.channels.get(channel)
+    if rule is None and policy.counters and is_known(channel, value, policy.redact):
+        rule = KEEP
     kept = _by_rule(rule, value, policy)
     if rule is not None and kept is None:
         policy.tell_dropped(channel, type(value).__name__)

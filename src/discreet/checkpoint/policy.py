@@ -56,6 +56,9 @@ class CheckpointPolicy:
     of the messages that it replaced. It is nobody's words. Without it these messages stay, and are summarised anew."""
     channels: Mapping[str, Rule] = field(default_factory=dict)
     """Further channels of plain data."""
+    counters: bool = True
+    """Whether counts and the name of an agent that LangChain's limits of calls and langgraph-swarm keep are stored, as they are: the channels
+    `thread_model_call_count`, `thread_tool_call_count` and `active_agent`, where `channels` doesn't name them."""
     subgraphs: Collection[str] = ()
     """Sub-agents whose own threads are stored like the graph's, by the names of their nodes: `("writer", "team|critic")`.
 
