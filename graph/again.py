@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,11 +17,15 @@ from discreet.errors import InputError
 from discreet.graph.deliveries import DELIVERY
 from discreet.graph.streams import Part, Shape, reply_parts
 from discreet.nodes.input_check import messages_of
+from discreet.nodes.media import MAX_MEDIA
 from discreet.ports import TextRedactor
 from discreet.redaction.same_text import is_same_text
 from discreet.state.message_text import joined, text_blocks, text_of
 
 MARK: Final = {DELIVERY: "repeated"}
+
+SUMMARY: Final = re.compile(r"\n\[")
+"""Begins the summary of a medium behind the words that came with it, see `save_input`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +94,7 @@ class Known:
         blocks = self.given.content if isinstance(self.given.content, list) else ()
         if not any(isinstance(block, dict) and block.get("type") != "text" for block in blocks):
             return False
-        ends = [at for at in range(len(stored)) if stored.startswith("\n[", at)]
+        ends = [match.start() for match in SUMMARY.finditer(stored)][-MAX_MEDIA:]
         return not texts or any(is_same_text(stored[:end], joined(texts), redactor) for end in ends)
 
     def parts(self, shape: Shape, key: str, outputs: str | Sequence[str]) -> list[Part]:

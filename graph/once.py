@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Collection, Generator, Mapping
 from contextlib import aclosing
 from typing import Any, Final, cast
@@ -70,7 +71,7 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
             state = await super().aget_state(config)
             known = known_in(messages_in(state.values, self.messages_key), said, state)
             refused = () if known is None or known.is_over else await arefused_ids(self.mask, self._thread(config))
-            if known is not None and self._is_done(known, config, refused):
+            if known is not None and await asyncio.to_thread(self._is_done, known, config, refused):
                 async for event in self._again_traced(known, input, config, options):
                     yield event
                 return

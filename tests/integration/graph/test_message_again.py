@@ -242,3 +242,19 @@ async def test_callback_events_tell_of_the_answer():
     assert [event["event"] for event in events] == ["on_chain_start", "on_chain_stream", "on_chain_end"]
     assert "Answer 0." in repr(events[1]["data"])
     assert len(house.model.prompts) == 1
+
+
+async def test_of_a_message_with_media_the_words_beside_them_tell():
+    house = House(InMemorySaver())
+    pixels = {"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png", "caption": "A kettle boils."}
+
+    async def show(*blocks):
+        said = {"messages": [HumanMessage(list(blocks), id="m1")]}
+        return texts(await house.graph.ainvoke(said, THREAD, context=ANN))
+
+    words = {"type": "text", "text": "What is [this]\n[here], ann.nguyen@example.com?"}
+    first = await show(words, pixels)
+    assert await show(words, pixels) == first
+    with pytest.raises(MessageIdReusedError):
+        await show({"type": "text", "text": "Where is it?"}, pixels)
+    assert len(house.model.prompts) == 1
