@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -54,6 +55,16 @@ def _current_loop() -> asyncio.AbstractEventLoop | None:
 
 
 _background = BackgroundLoop()
+
+
+def _begin_anew() -> None:
+    """Let a process that was just forked have a loop of its own: the thread of this one is not in it."""
+    global _background  # noqa: PLW0603  # one a process
+    _background = BackgroundLoop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -53,6 +53,7 @@ DiscreetError
 │   │   ├── StorageBusyError      too many wait for a connection of this process's pool already
 │   │   │   └── UserBusyError     too many wait to write for one user
 │   │   ├── StorageClosedError    it is closed, or the pool that it works on
+│   │   │   └── ForkedProcessError it was opened before the process forked
 │   │   ├── LoginRefusedError     the server answers, and lets this role or password not in
 │   │   ├── UnverifiedServerError the server's certificate is not what the DSN asks for
 │   │   ├── TooManyConnectionsError
@@ -557,6 +558,15 @@ class StorageClosedError(StorageUnavailableError):
     """The storage, or the connection pool that it works on, is closed. Open it anew, and close it when its last call is over."""
 
     code = "storage_closed"
+
+
+class ForkedProcessError(StorageClosedError):
+    """The storage was opened before this process forked, and its connections belong to the process that opened it.
+
+    Open it in each process: after the fork, or without gunicorn's preload_app.
+    """
+
+    code = "storage_forked"
 
 
 class UserErasedError(StorageError):

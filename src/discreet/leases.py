@@ -8,11 +8,12 @@ pooler tells one that it has made up, as its servers change.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from psycopg import AsyncConnection, Connection
 from psycopg.pq import TransactionStatus
@@ -20,7 +21,7 @@ from psycopg.rows import scalar_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet.connection_queue import async_queue, sync_queue
-from discreet.errors import ConfigurationError, UnsupportedServerError
+from discreet.errors import ConfigurationError, ForkedProcessError, UnsupportedServerError
 from discreet.settings import Pooler, load_settings
 
 C = TypeVar("C", bound=AsyncConnection[Any])
@@ -31,12 +32,49 @@ _pooled: WeakKeyDictionary[AsyncConnection[Any] | Connection[Any], bool] = WeakK
 """Whether a pooler is in between, for connections of which it was found out."""
 
 
+_opened: WeakSet[Any] = WeakSet()
+"""Pools and connections that this process works on."""
+_inherited: WeakSet[Any] = WeakSet()
+"""Those of the process that it was forked from."""
+
+
+def note_opened(source: object) -> None:
+    """Take note of a pool or connection that this process works on: one that is forked from it can't."""
+    _opened.add(source)
+
+
+def check_opened_here(source: object) -> None:
+    """Look whether this process may work on a pool or connection.
+
+    Raises:
+        ForkedProcessError: It was opened before the process was forked.
+    """
+    if source in _inherited:
+        raise ForkedProcessError
+
+
+def _let_go() -> None:
+    """Leave the connections to the process that this one was just forked from: what is said or closed here, the server never hears."""
+    _inherited.update([*_opened, *_pooled])
+    _opened.clear()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for conn in [*_pooled]:
+        if not conn.closed:
+            os.dup2(nowhere, conn.fileno())
+    os.close(nowhere)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
+
+
 class QueuedPool(AsyncConnectionPool[C]):
     """A pool whose `connection()` is lent in turn, to whoever asks, and comes back from those who are cancelled too."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """Take what psycopg's pool does."""
         super().__init__(*args, **options)
+        note_opened(self)
         self._returning: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -46,7 +84,9 @@ class QueuedPool(AsyncConnectionPool[C]):
         Raises:
             StorageBusyError: DISCREET_MAX_WAITING others wait already, or nobody got on for twice the pool's time.
             PoolTimeout: The pool had none in its time, or had none for those before.
+            ForkedProcessError: The pool was opened before the process was forked.
         """
+        check_opened_here(self)
         async with async_queue(self).place(), super().connection(timeout) as conn:
             yield conn
 
@@ -91,6 +131,7 @@ async def lease(pool: AsyncConnectionPool[Any]) -> AsyncIterator[AsyncConnection
             await check_pooler(conn)
             yield conn
         return
+    check_opened_here(pool)
     async with async_queue(pool).place(), pool.connection() as conn:
         await check_pooler(conn)
         yield conn
@@ -99,6 +140,7 @@ async def lease(pool: AsyncConnectionPool[Any]) -> AsyncIterator[AsyncConnection
 @contextmanager
 def sync_lease(pool: ConnectionPool[Any]) -> Iterator[Connection[Any]]:
     """Do what `lease` does, blocking."""
+    check_opened_here(pool)
     with sync_queue(pool).place(), pool.connection() as conn:
         sync_check_pooler(conn)
         yield conn
@@ -130,7 +172,9 @@ async def check_pooler(conn: AsyncConnection[Any]) -> None:
     Raises:
         UnsupportedServerError: See `check_encoding`.
         ConfigurationError: See `check_encoding`.
+        ForkedProcessError: `conn` was opened before the process was forked.
     """
+    check_opened_here(conn)
     if conn in _pooled:
         return
     check_encoding(conn)
@@ -147,6 +191,7 @@ async def check_pooler(conn: AsyncConnection[Any]) -> None:
 
 def sync_check_pooler(conn: Connection[Any]) -> None:
     """Do what `check_pooler` does, blocking."""
+    check_opened_here(conn)
     if conn in _pooled:
         return
     check_encoding(conn)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from discreet.errors import StorageClosedError, StorageUnavailableError
+from discreet.errors import ForkedProcessError, StorageClosedError, StorageUnavailableError
 
 P = TypeVar("P")
 
@@ -24,6 +25,8 @@ ACCEPT_SECONDS = 5.0
 def bound_to_loop(part: P, loop: asyncio.AbstractEventLoop) -> P:
     """Return `part` with coroutine methods that run on `loop`, whoever awaits them. On `loop` itself they run as they are.
 
+    In a process that was forked since they raise `ForkedProcessError`: its copy of `loop` runs nothing.
+
     A cancelled caller cancels the call; errors, results and context variables pass.
     """
     return cast("P", _LoopBound(part, loop))
@@ -33,7 +36,7 @@ class _LoopBound:
     """Stands for `part`: attributes are its own, also those that are set."""
 
     def __init__(self, part: object, loop: asyncio.AbstractEventLoop) -> None:
-        self.__dict__.update(_part=part, _loop=loop)
+        self.__dict__.update(_part=part, _loop=loop, _process=os.getpid())
 
     @property  # type: ignore[misc]  # isinstance() asks for this, and is to answer for the part
     def __class__(self) -> type:
@@ -43,7 +46,7 @@ class _LoopBound:
         found = getattr(self._part, name)
         if not inspect.iscoroutinefunction(found):
             return found
-        call = self.__dict__[name] = _hopping(found, self._loop)  # found here at once the next time
+        call = self.__dict__[name] = _hopping(found, self._loop, self._process)  # found here at once the next time
         return call
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -51,11 +54,15 @@ class _LoopBound:
         setattr(self._part, name, value)
 
 
-def _hopping(method: Callable[..., Awaitable[Any]], loop: asyncio.AbstractEventLoop) -> Callable[..., Awaitable[Any]]:
+def _hopping(
+    method: Callable[..., Awaitable[Any]], loop: asyncio.AbstractEventLoop, process: int
+) -> Callable[..., Awaitable[Any]]:
     @wraps(method)
     async def call(*args: Any, **kwargs: Any) -> Any:
         if asyncio.get_running_loop() is loop:
             return await method(*args, **kwargs)
+        if os.getpid() != process:
+            raise ForkedProcessError
         return await _hop(loop, lambda: method(*args, **kwargs))
 
     return call

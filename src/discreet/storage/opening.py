@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -182,11 +183,12 @@ def open_storage_sync(
     opened = open_storage(
         dsn, settings=settings, embeddings=embeddings, redactor=redactor, keys=keys, password=password
     )
-    storage = wait_for(opened.__aenter__())
+    storage, process = wait_for(opened.__aenter__()), os.getpid()
     try:
         yield storage
     finally:
-        wait_for(opened.__aexit__(None, None, None))
+        if os.getpid() == process:  # else it is the one's that this was forked from
+            wait_for(opened.__aexit__(None, None, None))
 
 
 @asynccontextmanager

@@ -40,7 +40,7 @@ from discreet.checkpoint.postgres.setting_up import look, set_up
 from discreet.checkpoint.postgres.statements import LISTED, SELECT, Statement
 from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
 from discreet.errors import ConfigurationError
-from discreet.leases import check_pooler, lease
+from discreet.leases import check_pooler, lease, note_opened
 
 T = TypeVar("T")
 
@@ -70,6 +70,7 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         """
         super().__init__(saver.conn, saver.pipe, saver.serde)
         check_autocommit(saver.conn)
+        note_opened(saver.conn)
         self.lock = saver.lock
         self._tables = Tables(schema)
         self._rows = MessageRows(message_channels, user_keys_of(saver.conn))

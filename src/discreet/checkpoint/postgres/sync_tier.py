@@ -37,7 +37,7 @@ from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Ste
 from discreet.checkpoint.postgres.setting_up import sync_look, sync_set_up
 from discreet.checkpoint.postgres.statements import LISTED, SELECT, Statement
 from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
-from discreet.leases import sync_check_pooler, sync_lease
+from discreet.leases import note_opened, sync_check_pooler, sync_lease
 
 T = TypeVar("T")
 
@@ -57,6 +57,7 @@ class PostgresTier(PostgresSaver):
         """Work on the connections of `saver`; see `AsyncPostgresTier`."""
         super().__init__(saver.conn, saver.pipe, saver.serde)
         check_autocommit(saver.conn)
+        note_opened(saver.conn)
         self.lock = saver.lock
         self._tables = Tables(schema)
         self._rows = MessageRows(message_channels, user_keys_of(saver.conn))
