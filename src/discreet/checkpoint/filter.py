@@ -24,7 +24,7 @@ from discreet.checkpoint.messages import NOTHING_KNOWN, Chosen, Said, Turn, sele
 from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
 from discreet.checkpoint.stored_messages import KnownMessages
 from discreet.checkpoint.user_input import as_mapping, as_messages
-from discreet.checkpoint.values import NotPlainError, seal, storable_copy
+from discreet.checkpoint.values import NotPlainError, as_json, seal, storable_copy
 from discreet.state.message_text import MADE_BY
 from discreet.state.roles import all_spoken
 
@@ -143,7 +143,10 @@ def filter_metadata(
         stored["run_id"] = run_id
     for key, rule in policy.metadata.items():
         if key in found and (kept := _by_rule(rule, found[key], policy)):
-            stored[key] = kept.build()
+            try:
+                stored[key] = as_json(kept.build())
+            except NotPlainError:
+                continue  # as LangGraph leaves out what its savers can't hold
     return cast("CheckpointMetadata", stored)
 
 
@@ -272,7 +275,7 @@ def _by_rule(rule: Rule | None, value: Any, policy: CheckpointPolicy) -> Kept | 
         return None
     try:
         copy = storable_copy(rule, value)
-    except NotPlainError:
+    except (NotPlainError, RecursionError):  # the latter of a value that holds itself
         return None
     return Kept(lambda: seal(rule, copy, policy))
 

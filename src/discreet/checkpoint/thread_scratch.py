@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from discreet.checkpoint.scratch_serializer import ScratchSerializer
 from discreet.checkpoint.spill import Version
 from discreet.checkpoint.stored_messages import KnownMessages
 from discreet.checkpoint.user_input import Read, UserInput
+from discreet.checkpoint.values import MOST_BITS, as_json, is_too_big
 
 
 class TaskWrites(NamedTuple):
@@ -153,13 +154,17 @@ class ThreadScratch:
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, serde: SerializerProtocol
     ) -> None:
         """Keep `checkpoint`. Which versions are new is relative to the open turn, not to LangGraph's last put."""
-        where = {"checkpoint_ns": "", **config["configurable"], "thread_id": self.thread_id}
+        where = {"checkpoint_ns": "", **_serializable(config["configurable"]), "thread_id": self.thread_id}
         new_versions = {
             channel: version
             for channel, version in checkpoint["channel_versions"].items()
             if (self.thread_id, where["checkpoint_ns"], channel, version) not in self.turn.blobs
         }
-        whole: RunnableConfig = {**config, "configurable": where}
+        whole: RunnableConfig = {
+            **config,
+            "configurable": where,
+            "metadata": _serializable(config.get("metadata") or {}),
+        }
         counting = self._through(serde)
         self.turn.put(whole, checkpoint, metadata, new_versions)
         self.written += counting.written
@@ -427,3 +432,11 @@ class ThreadScratch:
         self.anchors.clear()
         self.stored.clear()
         self.seeds.clear()
+
+
+def _serializable(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of a config with numbers as text that a serializer can't write. LangGraph leaves out all else that it can't."""
+    written = {
+        key: as_json(value) for key, value in values.items() if is_too_big(value) and value.bit_length() <= MOST_BITS
+    }
+    return {key: written.get(key, value) for key, value in values.items() if key in written or not is_too_big(value)}

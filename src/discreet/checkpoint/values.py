@@ -15,6 +15,10 @@ ATOMS = (type(None), bool, int, bytes, datetime, date, time, timedelta, Decimal,
 """Types copied as they are. Compared exactly: a subclass may carry more than its base shows."""
 
 
+MOST_BITS = 10_000
+"""Of a whole number that is written out: Python refuses more than 4,300 digits (`sys.set_int_max_str_digits`)."""
+
+
 class NotPlainError(TypeError):
     """The value holds something that is not plain data."""
 
@@ -35,6 +39,34 @@ def plain(value: Any) -> Any:
     if kind is dict:
         return {plain(key): plain(item) for key, item in value.items()}
     raise NotPlainError(kind.__name__)
+
+
+def as_json(copy: Any) -> Any:
+    """Return plain data as JSON and msgpack both hold it, so that a value is read alike from every saver.
+
+    Ids, times, decimals and whole numbers beyond 64 bits become text, tuples and sets lists.
+
+    Raises:
+        NotPlainError: Bytes are in it, or a number of thousands of digits.
+    """
+    if isinstance(copy, bytes) or (is_too_big(copy) and copy.bit_length() > MOST_BITS):
+        raise NotPlainError(type(copy).__name__)
+    if isinstance(copy, dict):
+        return {key if isinstance(key, str) else str(key): as_json(item) for key, item in copy.items()}
+    if isinstance(copy, (set, frozenset)):
+        return sorted(map(as_json, copy), key=repr)
+    if isinstance(copy, (list, tuple)):
+        return [*map(as_json, copy)]
+    if isinstance(copy, (date, time)):
+        return copy.isoformat()
+    if isinstance(copy, (timedelta, Decimal, UUID)) or is_too_big(copy):
+        return str(copy)
+    return copy
+
+
+def is_too_big(value: Any) -> bool:
+    """Return whether `value` is a whole number that msgpack has no form for."""
+    return isinstance(value, int) and not -(2**63) <= value < 2**64
 
 
 def storable_copy(rule: Rule, value: Any) -> Any:
