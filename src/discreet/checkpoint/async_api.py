@@ -62,9 +62,12 @@ class AsyncApi(TwoTierSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yield checkpoints, newest first. Of finished turns there are the input and the end."""
+        """Yield checkpoints, newest first. Of finished turns there are the input and the end.
+
+        Without a `config`, or with an empty one, these are of all threads; one that names no thread is a KeyError, as over LangGraph's savers.
+        """
+        config = self._stored(config, stores=False) if config else None
         if config is not None:
-            config = self._stored(config, stores=False)
             await self._atake_history(config)
         listing = self._reader.listing(config, filter=filter, before=before, limit=limit)
         async for stored in self._durable.alist(config, filter=filter, before=before, limit=limit):

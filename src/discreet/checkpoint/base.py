@@ -127,7 +127,7 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         """
         thread_id, _ = locate(config)
         stored = self._ids.thread_id(thread_id, stores=stores)
-        if stored == thread_id:
+        if stored == config["configurable"]["thread_id"]:  # which may be a number
             return config
         return {**config, "configurable": {**config["configurable"], "thread_id": stored}}
 

@@ -61,9 +61,12 @@ class SyncApi(TwoTierSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        """Yield checkpoints, newest first. Of finished turns there are the input and the end."""
+        """Yield checkpoints, newest first. Of finished turns there are the input and the end.
+
+        Without a `config`, or with an empty one, these are of all threads; one that names no thread is a KeyError, as over LangGraph's savers.
+        """
+        config = self._stored(config, stores=False) if config else None
         if config is not None:
-            config = self._stored(config, stores=False)
             self._take_history(config)
         listing = self._reader.listing(config, filter=filter, before=before, limit=limit)
         for stored in self._durable.list(config, filter=filter, before=before, limit=limit):
