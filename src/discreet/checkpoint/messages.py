@@ -229,8 +229,8 @@ class Chosen(list[BaseMessage]):
         for at, message_id in enumerate(self.ids):
             place = places.setdefault(message_id, len(kept)) if message_id else len(kept)
             kept[place : place + 1] = [at]
-        ids, texts, forms = ([each[at] for at in kept] for each in (self.ids, self.texts, self.forms))
-        return Chosen([self[at] for at in kept], ids, texts, forms)
+        ids, texts = ([each[at] for at in kept] for each in (self.ids, self.texts))
+        return Chosen([self[at] for at in kept], ids, texts, [self.forms[at] for at in kept])
 
     def copied(self) -> list[BaseMessage]:
         """Return new messages of the same ids, texts and forms."""

@@ -141,8 +141,8 @@ class _Finder:
 
 
 def _as_they_are(messages: Sequence[Any]) -> Chosen:
-    ids, texts, forms = ([getattr(message, name, None) for message in messages] for name in ("id", "content", "type"))
-    return Chosen(messages, ids, texts, forms)
+    ids, texts = ([getattr(message, name, None) for message in messages] for name in ("id", "content"))
+    return Chosen(messages, ids, texts, [getattr(message, "type", "") for message in messages])
 
 
 def _shared(messages: Chosen, there: Chosen) -> int:
