@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -14,6 +14,9 @@ from langgraph.runtime import Runtime, get_runtime
 from discreet.access.sensitive_ids import default_sensitive_ids
 from discreet.state.context import Context, named_user
 from discreet.state.request_ref import REQUEST_REF
+
+CHECKPOINTER: Final = "__pregel_checkpointer"
+"""Where LangGraph's config has the checkpointer of a run: some store a thread of None, which all would share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +104,9 @@ def run_of(configurable: Mapping[str, Any], context: object = None, *, default_u
 
 def _thread_of(configurable: Mapping[str, Any]) -> str | None:
     thread_id = configurable.get("thread_id")
-    return None if thread_id is None else default_sensitive_ids().thread_id(thread_id)
+    if thread_id is None and not ("thread_id" in configurable and configurable.get(CHECKPOINTER)):
+        return None
+    return default_sensitive_ids().thread_id(thread_id)
 
 
 def _configurable() -> Mapping[str, Any]:

@@ -225,7 +225,7 @@ class InvalidUserError(InputError):
 
 
 class InvalidThreadError(InputError):
-    """The thread_id is not usable. Give text, an int or a UUID, as {"configurable": {"thread_id": …}}."""
+    """The thread_id is not usable. Give text, an int or a UUID, as {"configurable": {"thread_id": …}}; None would be a thread that all share."""
 
     code = "thread_invalid"
 

@@ -27,8 +27,8 @@ RANDOM = re.compile(
 """UUIDs, and hexadecimal with a letter in it: digits in these are no numbers of anybody. One ObjectId in 200 has what reads as a
 telephone number."""
 
-WRITTEN_NONE: Final = str(None)
-"""What `update_state` of LangGraph calls a thread whose id is None. All who forget the id would share it."""
+WRITTEN_NONE: Final = frozenset(map(str, (None, True, False)))
+"""What LangGraph calls a thread whose id is None, True or False: it writes out whatever it is given. All who forget theirs would share it."""
 
 Finds = Callable[[str], str | None]
 """Returns the type of what is sensitive in an id; None: nothing is."""
@@ -69,11 +69,11 @@ class SensitiveIds:
         """Return the thread_id that a conversation is stored under. For `stores` see `user_id`.
 
         Raises:
-            InvalidThreadError: It can't be one, or is what LangGraph makes of None, and something is to be stored.
+            InvalidThreadError: It can't be one, or is what LangGraph makes of None, True or False, and something is to be stored.
             SensitiveIdError: It holds a sensitive value, and such ids are refused.
         """
         checked = check_thread_id(thread_id)
-        if stores and checked == WRITTEN_NONE:
+        if stores and checked in WRITTEN_NONE:
             raise InvalidThreadError
         if is_identity(checked, of="thread") or not self._acts("thread_id", checked, stores=stores):
             return checked

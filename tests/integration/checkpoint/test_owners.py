@@ -137,6 +137,9 @@ async def test_no_thread_is_called_none(saver, database):
         with pytest.raises(InvalidThreadError):
             await call
     assert (await graph.aget_state(nowhere)).values == {}
+    for written in (True, False):  # LangGraph writes them out before anybody else sees them
+        with pytest.raises(InvalidThreadError):
+            await graph.ainvoke(SAID, {"configurable": {"thread_id": written}})
     await saver.adelete_thread("None")  # another saver may have stored one
     for thread_id in (None, True, 7.5, b"t", ["t"]):
         for call in (
