@@ -57,6 +57,11 @@ redactions = Counter("discreet_redactions_total", "Values replaced by placeholde
 dropped_writes = Counter(
     "discreet_dropped_writes_total", "Channel values and task writes that were left out of what was stored.", ["kind"]
 )
+row_cache_bytes = Gauge(
+    "discreet_row_cache_bytes",
+    "Memory that savers keep the messages of threads in use in, so that a turn need not ask for their rows.",
+    multiprocess_mode="livesum",
+)
 pool_in_use = Gauge(
     "discreet_pool_in_use", "Callers who have a place in a pool of database connections.", multiprocess_mode="livesum"
 )

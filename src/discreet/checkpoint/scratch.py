@@ -23,7 +23,7 @@ class ScratchLimits:
     keep_closed: int = field(default_factory=lambda: load_settings().keep_closed)
     """How many turns of a thread stay whole when they are over, to look at and to fork. Default: DISCREET_KEEP_CLOSED."""
     max_threads: int = 10_000
-    """Threads remembered at most; a closed turn leaves about 1 kB."""
+    """Threads remembered at most; a closed turn leaves 2.6 kB (measured after a turn of one message and one answer)."""
     max_bytes: int = 256 * 2**20
     """Serialized size of all turns here. The thread in use is never evicted, even if it alone is larger."""
 
@@ -85,6 +85,7 @@ class Scratch:
                 thread.touched = self._clock()
                 size, thread.bytes = thread.bytes, thread.size()
                 self._bytes += thread.bytes - size
+                thread.shed()
                 self._evict()
 
     @contextmanager
@@ -92,7 +93,12 @@ class Scratch:
         """Hold the thread's scratch to read it; None if there is none. Reading doesn't prolong its life."""
         with self._lock:
             self._expire()
-            yield self._threads.get(thread_id)
+            thread = self._threads.get(thread_id)
+            try:
+                yield thread
+            finally:
+                if thread is not None:
+                    thread.shed()
 
     def thread_ids(self) -> list[str]:
         """Return the threads that there is something of."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
@@ -111,6 +111,25 @@ class ThreadScratch:
     """Its size when it was last changed."""
     written: int = 0
     """Bytes of the open turn. What was written over counts until the turn is over."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what `shed` has dropped, made anew."""
+        if name not in _MADE:
+            raise AttributeError(name)
+        value = self.__dict__[name] = _MADE[name]()
+        return value
+
+    def shed(self) -> None:
+        """Drop what is empty, if no turn is here: threads whose turn is over are many, and twenty empty sets are 5 kB."""
+        there = self.__dict__
+        if "turn" in there and not (self.turn.storage or self.turn.writes or self.turn.blobs):
+            del there["turn"]
+        if "turn" in there:
+            return
+        if "known" in there and not self.known.ids:
+            del there["known"]
+        for name in [name for name in _MADE if name in there and name not in {"turn", "known"} and not there[name]]:
+            del there[name]
 
     def saver(self, serde: SerializerProtocol) -> InMemorySaver:
         """Return the open turn, to be read and written through `serde` while the thread is held."""
@@ -254,6 +273,12 @@ class ThreadScratch:
         self.anchors[place] = place.checkpoint_id
         self.stored[place] = versions
 
+    def note_seeds(self, place: CheckpointRef, seeds: dict[str, Any]) -> None:
+        """Note the values of delta channels at a checkpoint of the durable tier."""
+        self.seeds.pop(place, None)
+        if seeds:
+            self.seeds[place] = seeds
+
     def close(self, place: CheckpointRef, keep: int = 0) -> None:
         """End the turn with `place`: all of it with the root's, else the one of that namespace. Keep the last `keep` turns."""
         self.closed[place.ns] = place.checkpoint_id
@@ -320,7 +345,8 @@ class ThreadScratch:
         self.ends.clear()
         self.came_in.clear()
         self.foreign_versions.clear()
-        self.known.clear()
+        self.known = KnownMessages()
+        self.policies = None
 
     def _drop_upto(self, oldest: str) -> None:
         """Drop the turns that ended with the checkpoint `oldest` or before."""
@@ -440,3 +466,9 @@ def _serializable(values: Mapping[str, Any]) -> dict[str, Any]:
         key: as_json(value) for key, value in values.items() if is_too_big(value) and value.bit_length() <= MOST_BITS
     }
     return {key: written.get(key, value) for key, value in values.items() if key in written or not is_too_big(value)}
+
+
+_MADE: dict[str, Callable[[], Any]] = {
+    each.name: each.default_factory for each in fields(ThreadScratch) if each.default_factory is not MISSING
+}
+"""What makes the empty value of a field."""

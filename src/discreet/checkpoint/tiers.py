@@ -120,7 +120,7 @@ class Tiers:
         mark = mark_of(found.checkpoint)
         with self.scratch.thread(thread_id) as thread:
             thread.note_stored(place, value_versions(found.checkpoint) if mark else {})
-            thread.seeds[place] = self._deltas.seeds(found.checkpoint)
+            thread.note_seeds(place, self._deltas.seeds(found.checkpoint))
             asked = any(channel == INTERRUPT for _, channel, _ in found.pending_writes or [])
             if mark and (found.metadata.get(UNFINISHED) or (asked and mark != WHOLE and not thread.asks(place))):
                 thread.unfinished.add(place)
@@ -291,7 +291,7 @@ class Tiers:
             if plan.closes:
                 thread.close(place, keep)
             thread.note_stored(place, value_versions(plan.durable.checkpoint))
-            thread.seeds[place] = self._deltas.seeds(plan.durable.checkpoint)
+            thread.note_seeds(place, self._deltas.seeds(plan.durable.checkpoint))
         return waiting
 
     def replan_pause(self, plan: PutPlan) -> PutPlan | None:
