@@ -171,10 +171,10 @@ def durable_tier(
     """Return a saver over the rows of `inner` that refuses to write what the filter should have kept out."""
     tier: BaseCheckpointSaver[Any]
     if type(inner) is AsyncPostgresSaver:
-        tier = AsyncPostgresTier(inner, message_channels=policy.messages, schema=schema)
+        tier = AsyncPostgresTier(inner, message_channels=policy.messages, tools=policy.tools, schema=schema)
     elif type(inner) is PostgresSaver:
-        tier = PostgresTier(inner, message_channels=policy.messages, schema=schema)
+        tier = PostgresTier(inner, message_channels=policy.messages, tools=policy.tools, schema=schema)
     else:
         tier = copy.copy(inner)
-    tier.serde = TripwireSerializer(inner.serde)
+    tier.serde = TripwireSerializer(inner.serde, policy.tools)
     return tier

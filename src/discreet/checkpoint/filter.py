@@ -95,7 +95,13 @@ def filter_checkpoint(
     stored messages of each channel as the turn began. `opening`: no node has run since stored messages were read.
     """
     values = checkpoint["channel_values"]
-    said = replace(said, structured=values.get(STRUCTURED), told_tools=policy.direct_tools, summaries=policy.summaries)
+    said = replace(
+        said,
+        structured=values.get(STRUCTURED),
+        told_tools=policy.direct_tools,
+        summaries=policy.summaries,
+        tools=policy.tools,
+    )
     view = _View(policy, known or KnownMessages(), said, turn, before or {}, opening)
     kept = {channel: _filter_channel(channel, value, view) for channel, value in values.items()}
     return FilteredCheckpoint(
@@ -113,7 +119,7 @@ def filter_writes(
     said: Said = NOTHING_KNOWN,
 ) -> list[tuple[str, Any]]:
     """Return what is stored of one task's writes: its outputs all or none, its control writes one by one."""
-    view = _View(policy, known or KnownMessages(), replace(said, summaries=policy.summaries))
+    view = _View(policy, known or KnownMessages(), replace(said, summaries=policy.summaries, tools=policy.tools))
     kept = [
         _filter_control(channel, value, policy) if channel in CONTROL else _filter_output(channel, value, view)
         for channel, value in writes

@@ -9,7 +9,7 @@ result; where it ends the turn, the text beside it is the answer.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
@@ -20,6 +20,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
 from discreet.checkpoint.answers import is_answer, turn_answers
+from discreet.checkpoint.kept_tools import call_form, form_of_pair, kept_pairs, made_of_pair, result_form, result_text
+from discreet.checkpoint.message_ids import ANSWER
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.user_input import UserInput
 from discreet.state.message_text import MADE_BY, SUMMARIZATION, is_summary, spoken_blocks, text_of
@@ -30,7 +32,7 @@ _get_type = operator.attrgetter("type")
 _get_further = operator.attrgetter("additional_kwargs")
 
 SUMMARY = "summary"
-"""Form of a middleware's summary. That of another message is its type."""
+"""Form of a middleware's summary. That of another message is its type, and of a call or a result what else is kept of it."""
 
 
 class Turn(Enum):
@@ -75,6 +77,8 @@ class Said:
     """The structured response of an agent, which is the answer of its turn."""
     told_tools: Collection[str] = field(default_factory=frozenset)
     """Tools with `return_direct` whose text may be stored as the answer."""
+    tools: Collection[str] = field(default_factory=frozenset)
+    """Tools whose calls and results are stored."""
     summaries: bool = False
     """Whether what a middleware has marked as a summary is stored."""
 
@@ -102,6 +106,7 @@ def select(messages: Sequence[Any], *, turn: Turn, start: int = 0, said: Said = 
     asked = last_users(messages, said)
     kept: list[BaseMessage] = []
     complete = True
+    pairs = kept_pairs(messages, said.tools)
     for position in range(start, asked + 1):
         message = messages[position]
         if said.is_users(message):
@@ -109,10 +114,31 @@ def select(messages: Sequence[Any], *, turn: Turn, start: int = 0, said: Said = 
             kept.append(said.came_in.as_came(message) if said.came_in else message)
         elif isinstance(message, RemoveMessage):
             kept.append(message)
+        elif position in pairs:
+            kept.append(pairs[position])
         elif answer := _answer(message, said):
             kept.append(answer)
-    shown, whole = _running(messages[max(asked + 1, start) :], turn, said)
+    begin = max(asked + 1, start)
+    shown, whole = _running(messages[begin:], turn, said)
+    if turn in {Turn.OVER, Turn.LEFT}:
+        shown = _with_pairs(shown, messages, {at: pair for at, pair in pairs.items() if at >= begin})
     return Selection(kept + shown, complete and whole)
+
+
+def _with_pairs(
+    shown: list[BaseMessage], messages: Sequence[Any], pairs: Mapping[int, BaseMessage]
+) -> list[BaseMessage]:
+    """Return `shown` of a turn with calls and results in their places."""
+    if not pairs:
+        return shown
+    ids = {pair.id for pair in pairs.values()}
+    # Text beside a call may be the answer, under the id of the call.
+    answers = [m.model_copy(update={"id": f"{m.id}{ANSWER}"}) if m.id in ids else m for m in shown]
+    places = {id(message): at for at, message in enumerate(messages)}
+    placed = sorted(
+        [*pairs.items(), *((places[id(m)], m) for m in answers if id(m) in places)], key=lambda item: item[0]
+    )
+    return [*(message for _, message in placed), *(m for m in answers if id(m) not in places)]
 
 
 def last_users(messages: Sequence[Any], said: Said) -> int:
@@ -164,26 +190,33 @@ def rebuild(message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
     """Return a new message with the form, the id and the redacted text of `message`, without reasoning, and nothing else."""
     if isinstance(message, RemoveMessage):
         return RemoveMessage(id=policy.safe_id(message.id) or "")
+    if isinstance(message, ToolMessage):
+        return made(result_form(message, policy), policy.safe_id(message.id), result_text(message, policy))
+    if isinstance(message, AIMessage) and message.tool_calls:
+        return made(call_form(message, policy), policy.safe_id(message.id), "")
     return made(form_of(message), policy.safe_id(message.id), policy.redact_blocks(spoken_blocks(message)))
 
 
 def form_of(message: BaseMessage) -> str:
     """Return what is stored of a message beside its id and text: whose it is."""
-    return SUMMARY if is_summary(message) else str(message.type)
+    return form_of_pair(message) or (SUMMARY if is_summary(message) else str(message.type))
 
 
 def made(form: str, message_id: str | None, text: str) -> BaseMessage:
     """Return a message of a form, an id and a text."""
     if form == SUMMARY:
         return HumanMessage(content=text, id=message_id, additional_kwargs={MADE_BY: SUMMARIZATION})
+    if ":" in form:
+        return made_of_pair(form, message_id, text)
     kind = HumanMessage if form == "human" else AIMessage
     return kind(content=text, id=message_id)
 
 
 def forms_of(messages: Sequence[BaseMessage]) -> list[str]:
     """Return the form of each."""
-    if not any(map(_get_further, messages)):  # the usual case, without a call each
-        return list(map(_get_type, messages))
+    types = list(map(_get_type, messages))
+    if "tool" not in types and not any(map(_get_further, messages)):  # the usual case, without a call each
+        return types
     return list(map(form_of, messages))
 
 

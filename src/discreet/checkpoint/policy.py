@@ -66,6 +66,9 @@ class CheckpointPolicy:
     """
     direct_tools: Collection[str] = ()
     """Tools with `return_direct` whose text may be stored as the answer. Of others a line says that they answered."""
+    tools: Mapping[str, Rule] = field(default_factory=dict)
+    """Tools whose calls and results are stored in their places, by name, so that later turns have them: `{"search_orders": REDACT}`. A result of more
+    than 10,000 characters is cut and says so; of text beside a call and of other tools' calls nothing is stored."""
     deltas: Mapping[str, DeltaChannel[Any]] = field(default_factory=dict)
     """Each `DeltaChannel` of the graph, as declared there: LangGraph stores its writes, and this its value.
 
@@ -92,7 +95,11 @@ class CheckpointPolicy:
     """The thread that is stored. Whoever makes a policy leaves it out."""
 
     def __post_init__(self) -> None:
-        given: tuple[Any, ...] = (self.channels, self.metadata)  # whatever a caller without a type checker passes
+        given: tuple[Any, ...] = (
+            self.channels,
+            self.metadata,
+            self.tools,
+        )  # whatever a caller without a type checker passes
         for rules in given:
             if not isinstance(rules, Mapping) or any(type(rule) is not Rule for rule in rules.values()):
                 raise ConfigurationError("CheckpointPolicy takes rules by name: {name: KEEP} or {name: REDACT}.")

@@ -24,7 +24,7 @@ class StoredMessages:
         self.messages = list(messages)
         self.ids = list(map(get_id, self.messages))
         self.texts = list(map(get_content, self.messages))
-        self._forms = forms_of(self.messages)
+        self.forms = forms_of(self.messages)
 
     def prefix(self, messages: Sequence[BaseMessage], *, unchanged: bool) -> int:
         """Return how many messages at the front are these; `unchanged`, because a node may change one in place."""
@@ -38,7 +38,7 @@ class StoredMessages:
 
     def chosen(self, count: int) -> Chosen:
         """Return the first `count` as the durable tier has them, whatever a node has done to them."""
-        return Chosen(self.messages[:count], self.ids[:count], self.texts[:count], self._forms[:count])
+        return Chosen(self.messages[:count], self.ids[:count], self.texts[:count], self.forms[:count])
 
     def as_stored(self) -> list[BaseMessage]:
         """Return new messages as the durable tier has these."""
@@ -83,7 +83,7 @@ class KnownMessages:
     def answer(self, message_id: str | None) -> BaseMessage | None:
         """Return the stored answer of an id, as it was read."""
         for each in self._stored.values():
-            if message_id in each.ids and each.messages[at := each.ids.index(message_id)].type == "ai":
+            if message_id in each.ids and each.forms[at := each.ids.index(message_id)] == "ai":
                 return AIMessage(each.texts[at], id=message_id)
         return None
 

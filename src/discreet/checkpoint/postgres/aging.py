@@ -74,7 +74,11 @@ WHERE m.thread_id = %(thread_id)s AND {deletions.IS_KEPT}
 """Of the messages that checkpoints have which stay."""
 
 _BLANK: Final = """
-UPDATE checkpoint_messages SET content = %(mark)s
+UPDATE checkpoint_messages SET
+    content = %(mark)s,
+    tool = CASE WHEN kind = 'ai' THEN (
+        SELECT jsonb_agg(c || '{"args": {}}'::jsonb)::text FROM jsonb_array_elements(tool::jsonb) AS c
+    ) ELSE tool END
 WHERE thread_id = %(thread_id)s AND created_at < %(before)s AND content <> %(mark)s
 """
 

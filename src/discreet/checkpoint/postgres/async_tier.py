@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -59,6 +59,7 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         saver: AsyncPostgresSaver,
         *,
         message_channels: Sequence[str] = MESSAGE_CHANNELS,
+        tools: Collection[str] = (),
         schema: str | None = None,
     ) -> None:
         """Work on the connections of `saver`. Channels of `message_channels` are stored as one row a message.
@@ -73,7 +74,7 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         note_opened(saver.conn)
         self.lock = saver.lock
         self._tables = Tables(schema)
-        self._rows = MessageRows(message_channels, user_keys_of(saver.conn))
+        self._rows = MessageRows(message_channels, user_keys_of(saver.conn), tools)
         self._retrying = AsyncRetrying(**retry_options(saver.conn))
 
     async def setup(self, *, guard: bool | None = None) -> None:

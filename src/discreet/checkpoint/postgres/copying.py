@@ -19,6 +19,7 @@ _COLUMNS: dict[str, Mapping[str, str]] = {
         "message_id": "text",
         "kind": "text",
         "content": "text",
+        "tool": "text",
         "created_at": "timestamptz",
     },
     "checkpoint_blobs": {

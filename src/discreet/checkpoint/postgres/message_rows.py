@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, groupby, takewhile
 from typing import Any, NamedTuple
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 
-from discreet.checkpoint.messages import Chosen
+from discreet.checkpoint.messages import Chosen, made
 from discreet.checkpoint.postgres.building import BUILDERS, MESSAGE_TYPES
 from discreet.state.text import storable
 
@@ -26,6 +26,7 @@ Run = tuple[int, int]
 """First and last position, both inside."""
 
 _BARE = {kind: vars(kind(content="")) for kind in MESSAGE_TYPES.values()}
+_BARE[ToolMessage] = vars(ToolMessage(content="", tool_call_id=""))
 
 
 class NewRow(NamedTuple):
@@ -36,6 +37,8 @@ class NewRow(NamedTuple):
     message_id: str | None
     kind: str
     content: str
+    tool: str | None = None
+    """What is kept of a call or a result of a tool beside its text, as JSON."""
 
 
 class Rows(NamedTuple):
@@ -72,7 +75,8 @@ def plan_rows(channel: str, value: object, there: Rows) -> tuple[Rows, list[NewR
         position = find(form, message_id, text) if find else None
         if position is None:
             position = top = top + 1
-            new.append(NewRow(channel, position, message_id, form, text))
+            kind, _, tool = form.partition(":")
+            new.append(NewRow(channel, position, message_id, kind, text, tool or None))
         _append(runs, position)
     return Rows(given, runs, top), new
 
@@ -88,8 +92,14 @@ def take_rows(row: dict[str, Any]) -> dict[str, Rows]:
     head = heads.split(" ") if heads else []
     numbers, positions, kinds = head[::3], head[1::3], head[2::3]
     ids: list[str | None] = packed[: len(kinds)]
-    texts: list[str] = packed[len(kinds) :]
-    messages = [BUILDERS[kind](message_id, text) for kind, message_id, text in zip(kinds, ids, texts, strict=True)]
+    texts: list[str] = packed[len(kinds) : 2 * len(kinds)]
+    if further := packed[2 * len(kinds) :]:
+        tools = iter(further)
+        kinds = [f"{kind}{next(tools)}" if kind.endswith(":") else kind for kind in kinds]
+    messages = [
+        BUILDERS[form](message_id, text) if form in BUILDERS else made(form, message_id, text)
+        for form, message_id, text in zip(kinds, ids, texts, strict=True)
+    ]
     start = 0
     for number, same in groupby(numbers):
         end = start + sum(1 for _ in same)
@@ -142,7 +152,7 @@ class _Finder:
 
 def _as_they_are(messages: Sequence[Any]) -> Chosen:
     ids, texts = ([getattr(message, name, None) for message in messages] for name in ("id", "content"))
-    return Chosen(messages, ids, texts, [getattr(message, "type", "") for message in messages])
+    return Chosen(messages, ids, texts, [str(getattr(message, "type", "")) for message in messages])
 
 
 def _shared(messages: Chosen, there: Chosen) -> int:

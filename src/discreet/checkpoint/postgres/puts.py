@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeGuard, TypeVar, cast
 from uuid import UUID
@@ -22,6 +22,7 @@ from psycopg.types.json import Json, Jsonb
 
 from discreet.access.user_keys import UserKeys, default_user_keys
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
+from discreet.checkpoint.kept_tools import tools_of
 from discreet.checkpoint.messages import Chosen
 from discreet.checkpoint.postgres.deletions import delete_threads, last_deletion
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, NewRow, Rows, plan_rows, take_rows
@@ -29,7 +30,7 @@ from discreet.checkpoint.postgres.names import OWN_SCHEMA
 from discreet.checkpoint.postgres.row_cache import RowCache
 from discreet.checkpoint.postgres.statements import INSERT_WRITES, IS_SHARED, PUT, READ_ROWS, UPSERT_WRITES, Statement
 from discreet.checkpoint.postgres.threads import ADOPT, ALWAYS, NEVER, mark_of
-from discreet.errors import CheckpointError, ThreadDeletedError
+from discreet.errors import CheckpointError, LeakBlockedError, ThreadDeletedError
 from discreet.shown_keys import shown_key
 
 MESSAGE_CHANNELS = ("messages",)
@@ -62,8 +63,15 @@ class Loaded(CheckpointTuple):
 class MessageRows:
     """Reads and writes the message channels of one tier."""
 
-    def __init__(self, channels: Sequence[str], keys: Callable[[], UserKeys] = default_user_keys) -> None:
+    def __init__(
+        self,
+        channels: Sequence[str],
+        keys: Callable[[], UserKeys] = default_user_keys,
+        tools: Collection[str] = (),
+    ) -> None:
+        """`tools`: those whose calls and results may be stored."""
         self.channels = tuple(channels)
+        self._tools = frozenset(tools)
         self._keys = keys
         self.cache = RowCache()
         self.shared: bool | None = None
@@ -190,6 +198,8 @@ class MessageRows:
         new: list[NewRow] = []
         for channel in self.channels if not self.shared else ():
             if planned := plan_rows(channel, values.get(channel), known.get(channel, NO_ROWS)):
+                if any(not tools_of(form) <= self._tools for form in planned[0].messages.forms if ":" in form):
+                    raise LeakBlockedError("A call or result of a tool that no policy names was about to be written.")
                 kept[channel] = planned[0]
                 new += planned[1]
         return kept, new

@@ -22,13 +22,16 @@ CREATE TABLE IF NOT EXISTS checkpoint_messages (
     channel TEXT NOT NULL,
     position INTEGER NOT NULL,
     message_id TEXT,
-    kind TEXT NOT NULL CHECK (kind IN ('human', 'ai', 'summary')),
+    kind TEXT NOT NULL CHECK (kind IN ('human', 'ai', 'summary', 'tool')),
     content TEXT NOT NULL,
+    tool TEXT CHECK (CASE kind WHEN 'tool' THEN tool IS NOT NULL WHEN 'ai' THEN true ELSE tool IS NULL END),
     created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (thread_id, checkpoint_ns, channel, position)
 )
 """
 
+
+"""tool: of a call or a result of a tool that the policy names, the calls, or the name, status and call of the result, as JSON."""
 
 _THREADS = """
 CREATE TABLE IF NOT EXISTS checkpoint_threads (

@@ -23,10 +23,11 @@ class Statement(NamedTuple):
 
 
 _EXPAND_RUNS = f"""(
-    SELECT string_agg(concat_ws(' ', r.number, m.position, m.kind), ' ') || array_agg(m.message_id) || array_agg(m.content)
+    SELECT string_agg(concat_ws(' ', r.number, m.position, m.kind || CASE WHEN m.tool IS NULL THEN '' ELSE ':' END), ' ')
+        || array_agg(m.message_id) || array_agg(m.content) || array_agg(m.tool) FILTER (WHERE m.tool IS NOT NULL)
     FROM jsonb_array_elements(checkpoints.checkpoint -> '{MESSAGE_ROWS}') WITH ORDINALITY AS r(run, number)
     CROSS JOIN LATERAL (
-        SELECT position, message_id, kind, content
+        SELECT position, message_id, kind, content, tool
         FROM checkpoint_messages
         WHERE thread_id = checkpoints.thread_id AND checkpoint_ns = checkpoints.checkpoint_ns
             AND channel = r.run ->> 0 AND position BETWEEN (r.run ->> 1)::int AND (r.run ->> 2)::int
@@ -34,7 +35,8 @@ _EXPAND_RUNS = f"""(
         OFFSET 0
     ) AS m
 ) AS {MESSAGE_ROWS}"""
-"""A column of all messages, run by run: `<run> <position> <kind>` of each in one string, then the ids, then the texts.
+"""A column of all messages, run by run: `<run> <position> <kind>` of each in one string, then the ids, then the texts, then what is kept of calls
+and results of tools, of those whose kind ends with a colon.
 
 One array of strings, which costs both sides least: composites take the server twice as long, and arrays of arrays keep
 Python's garbage collector busy. OFFSET 0 keeps the planner to an index scan a run, one run after the other, so that the rows
@@ -107,10 +109,10 @@ new_blobs AS (
     RETURNING channel
 ),
 new_messages AS (
-    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, message_id, kind, content)
-    SELECT %(thread_id)s, %(checkpoint_ns)s, m.channel, m.position, m.message_id, m.kind, m.content
+    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, message_id, kind, content, tool)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, m.channel, m.position, m.message_id, m.kind, m.content, m.tool
     FROM ready CROSS JOIN json_to_recordset(%(messages)s::json)
-        AS m(channel text, position int, message_id text, kind text, content text)
+        AS m(channel text, position int, message_id text, kind text, content text, tool text)
     RETURNING channel
 ),
 stored AS (

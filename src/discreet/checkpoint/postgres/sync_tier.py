@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import partial
@@ -52,6 +52,7 @@ class PostgresTier(PostgresSaver):
         saver: PostgresSaver,
         *,
         message_channels: Sequence[str] = MESSAGE_CHANNELS,
+        tools: Collection[str] = (),
         schema: str | None = None,
     ) -> None:
         """Work on the connections of `saver`; see `AsyncPostgresTier`."""
@@ -60,7 +61,7 @@ class PostgresTier(PostgresSaver):
         note_opened(saver.conn)
         self.lock = saver.lock
         self._tables = Tables(schema)
-        self._rows = MessageRows(message_channels, user_keys_of(saver.conn))
+        self._rows = MessageRows(message_channels, user_keys_of(saver.conn), tools)
         self._retrying = Retrying(**retry_options(saver.conn))
 
     def setup(self, *, guard: bool | None = None) -> None:
