@@ -160,7 +160,7 @@ test-aegra: $(AEGRA_VENV)/.ready  ## Run the tests of the open-source server Aeg
 TESTED_EXTRAS := anthropic,google,kingfisher,langchain,local,mcp,openai-batch,otel,patterns,redis,serve
 TESTED := tests/unit/test_imports.py tests/unit/nodes tests/unit/checkpoint tests/unit/graph tests/unit/providers tests/unit/redaction/recognisers \
 	tests/integration/graph/test_memory_agent.py tests/integration/checkpoint/test_postgres.py tests/integration/checkpoint/test_conformance.py \
-	tests/integration/test_readme.py tests/packaging/test_extras.py
+	tests/integration/test_readme.py tests/packaging/test_extras.py tests/packaging/test_langgraphs_own_names.py
 .venv-lowest/.ready: $(READY) pyproject.toml setup.py
 	@echo "== Building .venv-lowest"
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-lowest

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import CheckpointMetadata, CheckpointTuple, writes_sort_key
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT
 
@@ -143,6 +143,7 @@ class TieredReader:
         thread_id, place = locate(stored.config)
         with self._scratch.reading(thread_id) as thread:
             written = thread.writes(place, self._serde) if thread else []
+            paths = {**getattr(stored, "paths", {}), **(thread.paths(place) if thread else {})}
             here = thread is not None and thread.holds(place)
             parent = thread.parent(place) if thread is not None and here else None
         if parent is not None:  # in RAM, of a turn that is kept
@@ -152,6 +153,11 @@ class TieredReader:
         asks = any(channel == INTERRUPT for _, channel, _ in kept)
         if asks and not here and mark_of(stored.checkpoint) == PART:
             stored = stored._replace(checkpoint=disarmed(stored.checkpoint, self._next_version))
+        if (
+            kept and written
+        ):  # as LangGraph applies them, whoever has them: task by task, by where these stand in the step
+            ordered = sorted([*kept, *written], key=lambda write: writes_sort_key(paths.get(write[0], ""), write[0]))
+            return stored._replace(pending_writes=ordered)
         return stored._replace(pending_writes=[*kept, *written])
 
     def listing(

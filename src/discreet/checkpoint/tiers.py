@@ -151,7 +151,7 @@ class Tiers:
         That is one of another saver, and a pause of ours of which nothing had to be dropped.
         """
         thread_id, place = locate(found.config)
-        written = found.pending_writes or []
+        written, paths = found.pending_writes or [], getattr(found, "paths", {})
         asked = any(channel == INTERRUPT for _, channel, _ in written)
         # An update leaves its writes at the end of the turn before it.
         if (mark_of(found.checkpoint) or WHOLE) != WHOLE or (
@@ -165,7 +165,7 @@ class Tiers:
             self._keep(thread, place, whole, place.checkpoint_id)
             for number, (task_id, parts) in enumerate(by_task(written).items()):
                 for writes in parts:
-                    thread.put_writes(place, writes, task_id, f"{number:06}", self._serde)
+                    thread.put_writes(place, writes, task_id, paths.get(task_id, f"{number:06}"), self._serde)
 
     def plan_put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> PutPlan:
         """Keep `checkpoint` in the scratch tier while its turn is open, and say what to store of it.

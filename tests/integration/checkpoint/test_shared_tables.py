@@ -10,6 +10,7 @@ from kit.planter import Planter
 from kit.search import in_rows
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
@@ -154,3 +155,25 @@ async def test_a_stock_thread_of_delta_channels_goes_on(empty_database, durabili
         await ours.aprune(["1"])
         stored = (await builder.compile(checkpointer=ours).aget_state(THREAD)).values["messages"]
     assert [m.text for m in stored] == [text for n in range(5) for text in (f"hello {n}", f"answer {2 * n + 1}")]
+
+
+@pytest.mark.parametrize("kind", ["ours", "stock"])
+async def test_writes_are_read_in_the_order_of_their_tasks_whichever_process_wrote_them(empty_database, kind):
+    opened: Any = RedactingSaver if kind == "ours" else AsyncPostgresSaver
+    made = empty_checkpoint()
+    made["channel_values"] = {"messages": [HumanMessage("one", id="1")]}
+    made["channel_versions"] = {"messages": "1"}
+    place: Any = {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}
+    writes = {"late": "~__pregel_pull, b", "early": "~__pregel_pull, a"}
+    async with (
+        AsyncPostgresSaver.from_conn_string(empty_database) as first,
+        opened.from_conn_string(empty_database) as second,
+    ):
+        await second.setup()
+        where = await first.aput(place, made, {"source": "input", "step": -1, "parents": {}}, {"messages": "1"})
+        for saver, (task, path) in zip((first, second), writes.items(), strict=True):
+            await saver.aget_tuple(where)
+            await saver.aput_writes(where, [("messages", [AIMessage(task, id=task)])], task, path)
+        found = await second.aget_tuple(where)
+    assert found is not None
+    assert [task for task, _, _ in found.pending_writes or ()] == ["early", "late"]

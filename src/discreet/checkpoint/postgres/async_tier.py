@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coro
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -18,7 +18,6 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
-from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, Error
 from psycopg.errors import FeatureNotSupported, UniqueViolation
@@ -28,7 +27,7 @@ from tenacity import AsyncRetrying
 
 from discreet.access.user_keys import user_keys_of
 from discreet.checkpoint.checkpoint_ref import bare
-from discreet.checkpoint.postgres import copying, deletions, prunes, schema
+from discreet.checkpoint.postgres import copying, deletions, prunes, reading, schema
 from discreet.checkpoint.postgres.connecting import check_autocommit
 from discreet.checkpoint.postgres.cursors import AsyncTableCursor, table_cursor
 from discreet.checkpoint.postgres.failures import check_copied, is_worth_another_attempt, retry_options, translate
@@ -37,7 +36,7 @@ from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.pages import Pages
 from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Steps
 from discreet.checkpoint.postgres.setting_up import look, set_up
-from discreet.checkpoint.postgres.statements import LISTED, SELECT, Statement
+from discreet.checkpoint.postgres.statements import LISTED, Statement
 from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
 from discreet.errors import ConfigurationError
 from discreet.leases import check_pooler, lease, note_opened
@@ -51,8 +50,6 @@ class AsyncPostgresTier(AsyncPostgresSaver):
     All that it raises of the database's is a `StorageError`; a `StorageUnavailableError` after up to five seconds of
     retries, and as long as a pool waits. Every operation may be repeated.
     """
-
-    SELECT_SQL = SELECT
 
     def __init__(
         self,
@@ -96,7 +93,8 @@ class AsyncPostgresTier(AsyncPostgresSaver):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
-        return await self._run(partial(super().aget_tuple, config))
+        found = await self._run(partial(self._read, reading.one(config)))
+        return found[0] if found else None
 
     async def alist(
         self,
@@ -220,13 +218,18 @@ class AsyncPostgresTier(AsyncPostgresSaver):
             )
         return asyncio.run_coroutine_threadsafe(work(), self.loop).result()
 
-    async def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
-        rows = take_rows(value)
-        times = value.pop("deleted_at"), value.pop("read_at")
-        if value["pending_writes"]:
-            return self._rows.load(await super()._load_checkpoint_tuple(value), rows, *times)
-        # Upstream sends even nothing to a thread to be decoded, for 0.3 ms. Its sync twin makes the same without one.
-        return self._rows.load(PostgresSaver._load_checkpoint_tuple(cast("Any", self), value), rows, *times)  # noqa: SLF001  # see above
+    async def _read(self, asked: reading.Question) -> list[CheckpointTuple]:
+        async with self._cursor() as cur:
+            rows = await (await cur.execute(*asked, binary=True)).fetchall()
+            for sends in reading.sent(rows):
+                reading.add_sent(self, rows, sends, await (await cur.execute(*sends, binary=True)).fetchall())
+        return [await self._load(row) for row in rows]
+
+    async def _load(self, row: DictRow) -> CheckpointTuple:
+        messages, times = take_rows(row), (row.pop("deleted_at"), row.pop("read_at"), reading.paths(row))
+        if row["pending_writes"]:  # they may be large: others go on while they are decoded
+            return self._rows.load(await asyncio.to_thread(reading.loaded, self.serde, row), messages, *times)
+        return self._rows.load(reading.loaded(self.serde, row), messages, *times)
 
     async def _run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Return what `work` returns, after more attempts if need be."""
@@ -252,15 +255,14 @@ class AsyncPostgresTier(AsyncPostgresSaver):
     ) -> list[CheckpointTuple]:
         """Return a page of a listing; of a listing of all threads on a cluster, one checkpoint after the other."""
         try:
-            return [item async for item in super().alist(config, filter=metadata, **asked)]
+            return await self._read(reading.listed(config, metadata, **asked))
         except FeatureNotSupported:
             if config is not None:
                 raise
-        where, values = self._search_where(None, metadata, asked["before"])
+        where, values = reading.condition(None, metadata, asked["before"])
         async with self._cursor() as cur:
             places = await (await cur.execute(LISTED.format(where=where), [*values, asked["limit"]])).fetchall()
-        found = [await super(AsyncPostgresTier, self).aget_tuple(bare(**place)) for place in places]
-        return [item for item in found if item is not None]
+        return [item for place in places for item in await self._read(reading.one(bare(**place)))]
 
     async def _drive(self, start: Callable[[], Steps[T]]) -> T:
         steps = start()

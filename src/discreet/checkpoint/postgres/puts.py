@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar, cast
 from uuid import UUID
 
@@ -58,6 +59,8 @@ class Loaded(CheckpointTuple):
     """When its thread was last deleted, if that is not long ago."""
     read_at: datetime | None = None
     """By the database's clock."""
+    paths: Mapping[str, str] = MappingProxyType({})
+    """Where each task that has written at it stands in its step, by its id."""
 
 
 class MessageRows:
@@ -79,11 +82,16 @@ class MessageRows:
         a blob that holds the whole conversation. None until the database was asked."""
 
     def load(
-        self, item: CheckpointTuple, rows: Mapping[str, Rows], deleted_at: datetime | None, read_at: datetime
+        self,
+        item: CheckpointTuple,
+        rows: Mapping[str, Rows],
+        deleted_at: datetime | None,
+        read_at: datetime,
+        paths: Mapping[str, str],
     ) -> Loaded:
         """Add messages to a checkpoint that was read, and remember where they are."""
         loaded = Loaded(*item)
-        loaded.deleted_at, loaded.read_at = deleted_at, read_at
+        loaded.deleted_at, loaded.read_at, loaded.paths = deleted_at, read_at, paths
         for channel, found in rows.items():
             loaded.checkpoint["channel_values"][channel] = list(found.messages)
         thread_id, place = locate(loaded.config)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from langgraph.checkpoint.postgres.base import BasePostgresSaver
-
 from discreet.checkpoint.postgres import threads
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
 
@@ -43,9 +41,28 @@ Python's garbage collector busy. OFFSET 0 keeps the planner to an index scan a r
 come in their order; to sort them would take a sixth of the time.
 """
 
-_COLUMNS, _FROM, _ = BasePostgresSaver.SELECT_SQL.rpartition("from checkpoints ")
-SELECT = f"{_COLUMNS.rstrip()},\n    {_EXPAND_RUNS},\n    {threads.LAST_DELETION}\n{_FROM}"
-"""Upstream's, the messages, and when the thread was last deleted. Its callers append a WHERE clause."""
+SELECT = f"""
+SELECT
+    thread_id, checkpoint, checkpoint_ns, checkpoint_id, parent_checkpoint_id, metadata,
+    (
+        SELECT array_agg(ARRAY[convert_to(b.channel, 'UTF8'), b.type::bytea, b.blob])
+        FROM jsonb_each_text(checkpoint -> 'channel_versions') AS named (channel, version)
+        INNER JOIN checkpoint_blobs b ON b.thread_id = checkpoints.thread_id AND b.checkpoint_ns = checkpoints.checkpoint_ns
+            AND b.channel = named.channel AND b.version = named.version
+    ) AS channel_values,
+    (
+        SELECT array_agg(ARRAY[
+            convert_to(w.task_id, 'UTF8'), convert_to(w.channel, 'UTF8'), w.type::bytea, w.blob, convert_to(w.task_path, 'UTF8'),
+            w.idx::text::bytea
+        ])
+        FROM checkpoint_writes w
+        WHERE w.thread_id = checkpoints.thread_id AND w.checkpoint_ns = checkpoints.checkpoint_ns
+            AND w.checkpoint_id = checkpoints.checkpoint_id
+    ) AS pending_writes,
+    {_EXPAND_RUNS},
+    {threads.LAST_DELETION}
+FROM checkpoints """
+"""Checkpoints with their values, the writes at them, the messages, and when the thread was last deleted. A WHERE clause follows."""
 
 LISTED = (
     "SELECT thread_id, checkpoint_ns AS ns, checkpoint_id FROM checkpoints {where} ORDER BY checkpoint_id DESC LIMIT %s"

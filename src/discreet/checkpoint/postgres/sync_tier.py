@@ -26,7 +26,7 @@ from tenacity import Retrying
 
 from discreet.access.user_keys import user_keys_of
 from discreet.checkpoint.checkpoint_ref import bare
-from discreet.checkpoint.postgres import copying, deletions, prunes, schema
+from discreet.checkpoint.postgres import copying, deletions, prunes, reading, schema
 from discreet.checkpoint.postgres.connecting import check_autocommit
 from discreet.checkpoint.postgres.cursors import TableCursor, sync_table_cursor
 from discreet.checkpoint.postgres.failures import check_copied, is_worth_another_attempt, retry_options, translate
@@ -35,7 +35,7 @@ from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.pages import Pages
 from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Steps
 from discreet.checkpoint.postgres.setting_up import sync_look, sync_set_up
-from discreet.checkpoint.postgres.statements import LISTED, SELECT, Statement
+from discreet.checkpoint.postgres.statements import LISTED, Statement
 from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
 from discreet.leases import note_opened, sync_check_pooler, sync_lease
 
@@ -44,8 +44,6 @@ T = TypeVar("T")
 
 class PostgresTier(PostgresSaver):
     """`AsyncPostgresTier` for threads."""
-
-    SELECT_SQL = SELECT
 
     def __init__(
         self,
@@ -70,7 +68,8 @@ class PostgresTier(PostgresSaver):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
-        return self._run(partial(super().get_tuple, config))
+        found = self._run(partial(self._read, reading.one(config)))
+        return found[0] if found else None
 
     def list(
         self,
@@ -161,10 +160,16 @@ class PostgresTier(PostgresSaver):
             found.update(self._run(partial(super().get_delta_channel_history, config=config, channels=others)))
         return found
 
-    def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
-        rows = take_rows(value)
-        times = value.pop("deleted_at"), value.pop("read_at")
-        return self._rows.load(super()._load_checkpoint_tuple(value), rows, *times)
+    def _read(self, asked: reading.Question) -> Sequence[CheckpointTuple]:
+        with self._cursor() as cur:
+            rows = cur.execute(*asked, binary=True).fetchall()
+            for sends in reading.sent(rows):
+                reading.add_sent(self, rows, sends, cur.execute(*sends, binary=True).fetchall())
+        return [self._load(row) for row in rows]
+
+    def _load(self, row: DictRow) -> CheckpointTuple:
+        messages, times = take_rows(row), (row.pop("deleted_at"), row.pop("read_at"), reading.paths(row))
+        return self._rows.load(reading.loaded(self.serde, row), messages, *times)
 
     def _run(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, after more attempts if need be."""
@@ -190,15 +195,14 @@ class PostgresTier(PostgresSaver):
     ) -> Sequence[CheckpointTuple]:
         """Return a page of a listing; see `AsyncPostgresTier`."""
         try:
-            return [*super().list(config, filter=metadata, **asked)]
+            return self._read(reading.listed(config, metadata, **asked))
         except FeatureNotSupported:
             if config is not None:
                 raise
-        where, values = self._search_where(None, metadata, asked["before"])
+        where, values = reading.condition(None, metadata, asked["before"])
         with self._cursor() as cur:
             places = cur.execute(LISTED.format(where=where), [*values, asked["limit"]]).fetchall()
-        found = [super(PostgresTier, self).get_tuple(bare(**place)) for place in places]
-        return [item for item in found if item is not None]
+        return [item for place in places for item in self._read(reading.one(bare(**place)))]
 
     def _drive(self, start: Callable[[], Steps[T]]) -> T:
         steps = start()
