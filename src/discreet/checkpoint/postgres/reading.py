@@ -118,7 +118,7 @@ def loaded(serde: SerializerProtocol, row: Mapping[str, Any]) -> CheckpointTuple
     }
     return CheckpointTuple(
         bare(thread_id, ns, row["checkpoint_id"]),
-        {**checkpoint, "channel_values": {**(checkpoint.get("channel_values") or {}), **values}},
+        {**checkpoint, "channel_values": {**(checkpoint.get("channel_values") or {}), **values}},  # type: ignore[typeddict-item]  # the rest is there
         row["metadata"],
         bare(thread_id, ns, parent) if parent else None,
         _writes(serde, row["pending_writes"] or ()),
