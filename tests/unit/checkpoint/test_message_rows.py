@@ -12,7 +12,15 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, extend, plan_rows, positions_of, take_rows
+from discreet.checkpoint.postgres.message_rows import (
+    MESSAGE_ROWS,
+    NO_ROWS,
+    extend,
+    note_names,
+    plan_rows,
+    positions_of,
+    take_rows,
+)
 
 CHANNEL = "messages"
 
@@ -67,6 +75,11 @@ class Table:
             assert row.position not in self.rows, "a row is written once"
             self.rows[row.position] = row
 
+    def name(self, named):
+        for each in named:
+            assert self.rows[each.position].message_id is None
+            self.rows[each.position] = self.rows[each.position]._replace(message_id=each.message_id)
+
     def read(self, runs, channel=CHANNEL):
         column = [
             (number, position, row.kind, row.message_id, row.content)
@@ -90,12 +103,16 @@ def test_a_checkpoint_reads_as_it_was_stored_whatever_was_changed(data):
         if planned is None:
             assert value == []
             continue
-        rows, new = planned
+        rows, new, named = planned
         table.insert(new)
+        table.name(named)
+        note_names({CHANNEL: parent}, named)
         assert table.read(rows.runs).messages == value
         history.append(rows)
     for rows in history:
-        assert table.read(rows.runs).messages == rows.messages, "older checkpoints keep their rows"
+        kept = table.read(rows.runs).messages
+        same = [(m.type, m.content, m.id and row.id) for m, row in zip(rows.messages, kept, strict=True)]
+        assert same == [(m.type, m.content, m.id) for m in rows.messages], "older checkpoints keep their rows"
 
 
 @given(st.lists(st.integers(0, 30)))
@@ -116,46 +133,55 @@ def test_a_conversation_that_grows_is_one_run_and_writes_what_is_new():
     value, rows = [], NO_ROWS
     for number in range(100):
         value = [*value, HumanMessage("hello", id=str(number))]
-        rows, new = plan_rows(CHANNEL, value, rows)
+        rows, new, _ = plan_rows(CHANNEL, value, rows)
         assert [row.position for row in new] == [number]
     assert rows.runs == [(0, 99)]
 
 
+def test_a_message_that_came_without_an_id_is_named_and_not_stored_twice():
+    rows, *_ = plan_rows(CHANNEL, [HumanMessage("hello"), HumanMessage("hello")], NO_ROWS)
+    value = [HumanMessage("hello", id="1"), HumanMessage("hello", id="2"), AIMessage("hi", id="3")]
+    after, new, named = plan_rows(CHANNEL, value, rows)
+    assert [row.position for row in new] == [2]
+    assert [(each.position, each.message_id) for each in named] == [(0, "1"), (1, "2")]
+    assert after.runs == [(0, 2)]
+
+
 def test_an_unchanged_channel_writes_nothing():
     value = talk("a", "b")
-    rows, _ = plan_rows(CHANNEL, value, NO_ROWS)
-    assert plan_rows(CHANNEL, value, rows) == (rows, [])
+    rows, *_ = plan_rows(CHANNEL, value, NO_ROWS)
+    assert plan_rows(CHANNEL, value, rows) == (rows, [], [])
 
 
 def test_a_change_in_the_middle_splits_the_run():
     value = talk("a", "b", "c", "d", "e")
-    rows, _ = plan_rows(CHANNEL, value, NO_ROWS)
+    rows, *_ = plan_rows(CHANNEL, value, NO_ROWS)
     changed = [*value[:2], HumanMessage("other", id=value[2].id), *value[3:]]
-    after, new = plan_rows(CHANNEL, changed, rows)
+    after, new, _ = plan_rows(CHANNEL, changed, rows)
     assert after.runs == [(0, 1), (5, 5), (3, 4)]
     assert [(row.position, row.content) for row in new] == [(5, "other")]
 
 
 def test_a_removal_in_the_middle_writes_nothing():
     value = talk("a", "b", "c", "d")
-    rows, _ = plan_rows(CHANNEL, value, NO_ROWS)
-    after, new = plan_rows(CHANNEL, [value[0], *value[2:]], rows)
+    rows, *_ = plan_rows(CHANNEL, value, NO_ROWS)
+    after, new, _ = plan_rows(CHANNEL, [value[0], *value[2:]], rows)
     assert (after.runs, new) == ([(0, 0), (2, 3)], [])
 
 
 def test_equal_messages_are_known_without_being_the_same_objects():
     value = talk("a", "b", "c")
-    rows, _ = plan_rows(CHANNEL, value, NO_ROWS)
+    rows, *_ = plan_rows(CHANNEL, value, NO_ROWS)
     reloaded = [type(message)(message.content, id=message.id) for message in value]
-    after, new = plan_rows(CHANNEL, [*reloaded, HumanMessage("d", id="d")], rows)
+    after, new, _ = plan_rows(CHANNEL, [*reloaded, HumanMessage("d", id="d")], rows)
     assert (after.runs, [row.content for row in new]) == ([(0, 3)], ["d"])
 
 
 def test_a_message_changed_in_place_gets_a_row_of_its_own():
     value = talk("a", "b")
-    rows, _ = plan_rows(CHANNEL, value, NO_ROWS)
+    rows, *_ = plan_rows(CHANNEL, value, NO_ROWS)
     value[0].content = "changed"
-    after, new = plan_rows(CHANNEL, value, rows)
+    after, new, _ = plan_rows(CHANNEL, value, rows)
     assert (after.runs, [row.content for row in new]) == ([(2, 2), (1, 1)], ["changed"])
 
 
@@ -166,7 +192,7 @@ def test_the_number_of_an_erased_message_is_not_given_away():
             MESSAGE_ROWS: packed(*((1, position, "human", None, "hello") for position in (0, 1))),
         }
     )[CHANNEL]
-    after, new = plan_rows(CHANNEL, [*found.messages, HumanMessage("next")], found)
+    after, new, _ = plan_rows(CHANNEL, [*found.messages, HumanMessage("next")], found)
     assert (after.runs, [row.position for row in new]) == ([(0, 1), (3, 3)], [3])
 
 
@@ -218,5 +244,5 @@ def test_anything_else_is_no_matter_of_rows(value):
 
 def test_a_stored_conversation_with_something_else_at_its_end_is_no_matter_of_rows_either():
     value = talk("a", "b")
-    rows, _ = plan_rows(CHANNEL, value, NO_ROWS)
+    rows, *_ = plan_rows(CHANNEL, value, NO_ROWS)
     assert plan_rows(CHANNEL, [*value, ToolMessage("c", tool_call_id="1")], rows) is None

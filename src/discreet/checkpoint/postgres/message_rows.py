@@ -2,14 +2,15 @@
 
 A checkpoint lists runs of positions, `["messages", 0, 57]`: channel, first and last. A conversation that only grows is
 one run, so what a put writes doesn't grow with it. Rows are never rewritten: a changed message gets a row of its own,
-and older checkpoints keep the row that they have.
+and older checkpoints keep the row that they have. Only a message that came without an id, as a dict does, is named once:
+LangGraph gives it one a step later.
 """
 
 from __future__ import annotations
 
 import operator
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby, takewhile
 from typing import Any, NamedTuple
 
@@ -41,6 +42,14 @@ class NewRow(NamedTuple):
     """What is kept of a call or a result of a tool beside its text, as JSON."""
 
 
+class NewName(NamedTuple):
+    """The id of a message whose row has none."""
+
+    channel: str
+    position: int
+    message_id: str
+
+
 class Rows(NamedTuple):
     """The messages of one channel of a checkpoint, and where their rows are."""
 
@@ -54,8 +63,17 @@ class Rows(NamedTuple):
 NO_ROWS = Rows(Chosen.of([]), [])
 
 
-def plan_rows(channel: str, value: object, there: Rows) -> tuple[Rows, list[NewRow]] | None:
-    """Return the rows of `value`, given those of its checkpoint's parent, and which of them are new.
+class Planned(NamedTuple):
+    """What a put does to the rows of a channel."""
+
+    rows: Rows
+    """Of its checkpoint."""
+    new: list[NewRow]
+    named: list[NewName]
+
+
+def plan_rows(channel: str, value: object, there: Rows) -> Planned | None:
+    """Return the rows of `value`, given those of its checkpoint's parent, which of them are new, and which get an id.
 
     None: `value` is not a list of user and model messages of an id and a text, or it is empty.
     """
@@ -69,16 +87,27 @@ def plan_rows(channel: str, value: object, there: Rows) -> tuple[Rows, list[NewR
         return None
     runs = _cut(there.runs, shared)
     new: list[NewRow] = []
-    find = _Finder(there, shared).find if rest and shared < len(there.messages) else None
+    named: list[NewName] = []
+    finder = _Finder(there, shared) if rest and shared < len(there.messages) else None
     top = there.top
     for _, message_id, text, form in rest:
-        position = find(form, message_id, text) if find else None
+        position = finder.find(form, message_id, text) if finder else None
+        if position is None and finder and message_id:
+            position = finder.nameless(form, text)
+            named += [NewName(channel, position, message_id)] if position is not None else []
         if position is None:
             position = top = top + 1
             kind, _, tool = form.partition(":")
             new.append(NewRow(channel, position, message_id, kind, text, tool or None))
         _append(runs, position)
-    return Rows(given, runs, top), new
+    return Planned(Rows(given, runs, top), new, named)
+
+
+def note_names(known: Mapping[str, Rows], named: Iterable[NewName]) -> None:
+    """Give the messages of a parent the ids that their rows have got: one that gets another id elsewhere has a row of its own."""
+    for channel, position, message_id in named:
+        rows = known[channel]
+        rows.messages.ids[positions_of(rows.runs).index(position)] = message_id
 
 
 def take_rows(row: dict[str, Any]) -> dict[str, Rows]:
@@ -93,7 +122,8 @@ def take_rows(row: dict[str, Any]) -> dict[str, Rows]:
     numbers, positions, kinds = head[::3], head[1::3], head[2::3]
     ids: list[str | None] = packed[: len(kinds)]
     texts: list[str] = packed[len(kinds) : 2 * len(kinds)]
-    if further := packed[2 * len(kinds) :]:
+    further: list[str] = packed[2 * len(kinds) :]
+    if further:
         tools = iter(further)
         kinds = [f"{kind}{next(tools)}" if kind.endswith(":") else kind for kind in kinds]
     messages = [
@@ -147,6 +177,14 @@ class _Finder:
             return None
         after = bisect_right(positions, self._previous)
         self._previous = positions[after if after < len(positions) else 0]
+        return self._previous
+
+    def nameless(self, kind: str, text: str) -> int | None:
+        """Return the position of the first row of such a message that has no id; None if there is none."""
+        positions = self._positions.get((kind, None, text))
+        if not positions:
+            return None
+        self._previous = positions.pop(0)
         return self._previous
 
 

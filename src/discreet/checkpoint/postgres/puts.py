@@ -26,7 +26,16 @@ from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
 from discreet.checkpoint.kept_tools import tools_of
 from discreet.checkpoint.messages import Chosen
 from discreet.checkpoint.postgres.deletions import delete_threads, last_deletion
-from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, NewRow, Rows, plan_rows, take_rows
+from discreet.checkpoint.postgres.message_rows import (
+    MESSAGE_ROWS,
+    NO_ROWS,
+    NewName,
+    NewRow,
+    Rows,
+    note_names,
+    plan_rows,
+    take_rows,
+)
 from discreet.checkpoint.postgres.names import OWN_SCHEMA
 from discreet.checkpoint.postgres.row_cache import RowCache
 from discreet.checkpoint.postgres.statements import INSERT_WRITES, IS_SHARED, PUT, READ_ROWS, UPSERT_WRITES, Statement
@@ -136,7 +145,7 @@ class MessageRows:
             if known is None:
                 answer = yield Statement(READ_ROWS, {**where, "channels": list(self.channels)}, returns=True)
                 source, known = self._learn(answer)
-            kept, new = self._plan(checkpoint["channel_values"], known)
+            kept, new, named = self._plan(checkpoint["channel_values"], known)
             reuses = len(new) < sum(len(rows.messages) for rows in kept.values())
             params = {
                 **where,
@@ -147,8 +156,10 @@ class MessageRows:
                 **self._checkpoint_columns(checkpoint, kept),
                 **self._blob_columns(serde, checkpoint, kept, new_versions),
                 "messages": Json([row._asdict() for row in new]),
+                "named": Json([row._asdict() for row in named]),
             }
             if is_allowed(answer := (yield Statement(PUT, params, returns=True))) and answer[0]["stored"]:
+                note_names(known, named)
                 self.cache.put(thread_id, place, kept)
                 if answer[0]["is_new"] or answer[0]["was_nobodys"]:  # none that an erasure had to find
                     yield from _check_erased(thread_id, owner, since)
@@ -201,16 +212,20 @@ class MessageRows:
         while rows and not is_allowed((yield statement)):
             pass  # a deletion was committed meanwhile, and the next attempt sees its tombstone
 
-    def _plan(self, values: Mapping[str, Any], known: Mapping[str, Rows]) -> tuple[dict[str, Rows], list[NewRow]]:
+    def _plan(
+        self, values: Mapping[str, Any], known: Mapping[str, Rows]
+    ) -> tuple[dict[str, Rows], list[NewRow], list[NewName]]:
         kept: dict[str, Rows] = {}
         new: list[NewRow] = []
+        named: list[NewName] = []
         for channel in self.channels if not self.shared else ():
             if planned := plan_rows(channel, values.get(channel), known.get(channel, NO_ROWS)):
-                if any(not tools_of(form) <= self._tools for form in planned[0].messages.forms if ":" in form):
+                if any(not tools_of(form) <= self._tools for form in planned.rows.messages.forms if ":" in form):
                     raise LeakBlockedError("A call or result of a tool that no policy names was about to be written.")
-                kept[channel] = planned[0]
-                new += planned[1]
-        return kept, new
+                kept[channel] = planned.rows
+                new += planned.new
+                named += planned.named
+        return kept, new, named
 
     def _learn(self, answer: Sequence[dict[str, Any]] | None) -> tuple[str | None, dict[str, Rows]]:
         """Return which checkpoint `READ_ROWS` found, if any, and its rows, with the highest positions of the thread."""

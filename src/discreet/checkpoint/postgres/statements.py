@@ -132,6 +132,13 @@ new_messages AS (
         AS m(channel text, position int, message_id text, kind text, content text, tool text)
     RETURNING channel
 ),
+named AS (
+    UPDATE checkpoint_messages AS row SET message_id = m.message_id
+    FROM ready CROSS JOIN json_to_recordset(%(named)s::json) AS m(channel text, position int, message_id text)
+    WHERE row.thread_id = %(thread_id)s AND row.checkpoint_ns = %(checkpoint_ns)s AND row.channel = m.channel
+      AND row.position = m.position AND row.message_id IS NULL
+    RETURNING row.channel
+),
 stored AS (
     INSERT INTO checkpoints
         (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
