@@ -156,11 +156,6 @@ class ThreadScratch:
         """Return the size of a value, without stored messages at its front."""
         return len(self.turn.blobs.get((self.thread_id, ns, channel, version), ("", b""))[1])
 
-    def lost_nothing(self, ns: str) -> bool:
-        """Return whether nothing was dropped of the turn in `ns` that ended last and is kept."""
-        ended = CheckpointRef(ns, self.closed.get(ns, ""))
-        return ended in self.whole and self.head(ns, ended=True) == ended.checkpoint_id
-
     def is_open(self, place: CheckpointRef) -> bool:
         """Return whether the open turn has this checkpoint."""
         return self.holds(place) and place.checkpoint_id > self.closed.get("", "")

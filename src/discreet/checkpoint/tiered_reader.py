@@ -48,13 +48,13 @@ class TieredReader:
 
         Where it names the newest checkpoint, that is the scratch tier's head unless the durable tier's is newer. Then
         another process has moved the thread on, and the turn in RAM is dropped. A run goes on from what is stored of a turn
-        that is over, though it may be kept whole to look at, unless that is the same. One that is begun anew takes its input again.
+        that is over, though it may be kept whole to look at. One that is begun anew takes its input again.
         """
         thread_id, place = locate(config)
         if not place.checkpoint_id:
             starting = in_run(config)
             with self._scratch.reading(thread_id) as thread:
-                head = thread.head(place.ns, ended=not starting or thread.lost_nothing(place.ns)) if thread else None
+                head = thread.head(place.ns, ended=not starting) if thread else None
                 if thread and head and (stored is None or head >= stored.checkpoint["id"]):
                     held = thread.get(CheckpointRef(place.ns, head), self._serde)
                     return self._without_dead_calls(held, thread) if held and starting else held
