@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from psycopg.errors import Error, InsufficientPrivilege, OperationalError
 from psycopg.sql import SQL, Identifier, Literal
@@ -18,9 +18,6 @@ from discreet.storage.database.connecting.target import Target
 from discreet.storage.database.roles.looking import applied, foreign_to, look, state_of
 from discreet.storage.database.roles.names import RoleNames
 from discreet.storage.database.roles.policies import Step, fingerprint, steps
-
-MIN_POSTGRES: Final = 16
-"""The first release in which a policy finds out without an error whether text is a key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +35,10 @@ async def role_statements(target: Target, *, names: RoleNames | None = None) -> 
 
     Raises:
         StorageError: The database failed.
-        MigrationError: It has no tables yet, or the server is older than PostgreSQL 16.
+        MigrationError: It has no tables yet.
     """
     with storage_errors():
         async with await connect(target) as conn:
-            _check_version(conn)
             there = await look(conn, target)
             return [
                 statement.as_string(conn).strip()
@@ -59,13 +55,12 @@ async def apply_roles(
     `target` names a role that owns the tables and may make roles (CREATEROLE, or a superuser).
 
     Raises:
-        MigrationError: It may not, there are no tables yet, others keep one locked, or the server is older than PostgreSQL 16.
+        MigrationError: It may not, there are no tables yet, or others keep one locked.
         StorageError: The database failed. What was done before stays, and doing it again goes on.
     """
     names = names or RoleNames()
     with storage_errors():
         async with await connect(target) as holder, setup_lock(holder), await connect(target) as conn:
-            _check_version(conn)
             there = await look(conn, target)
             if there.app_role not in (None, names.app):
                 raise MigrationError(
@@ -86,14 +81,6 @@ async def apply_roles(
                 )
             foreign = await foreign_to(conn, target, names)
     return RolesApplied(steps=made, foreign=foreign)
-
-
-def _check_version(conn: StorageConnection[Any]) -> None:
-    if conn.info.server_version < MIN_POSTGRES * 10_000:
-        raise MigrationError(
-            f"The policies of these roles need PostgreSQL {MIN_POSTGRES} or newer (pg_input_is_valid), and this is {conn.info.server_version // 10_000}. "
-            "Without them every statement says whose rows it is about, and the database doesn't check it."
-        )
 
 
 async def _take(conn: StorageConnection[Any], step: Step) -> None:

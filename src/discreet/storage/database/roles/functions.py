@@ -29,19 +29,22 @@ of the policy would tell that a row of somebody else fulfils it. So values are l
 can be. What they call is written into the statement that asks, and named once, when they are made: no search_path of a caller's finds another.
 """
 
+_KEY: Final[LiteralString] = "[0-9a-f]{{8}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{12}}"
+
 _NAMING: Final[Sequence[tuple[LiteralString, LiteralString, LiteralString]]] = (
     (
         "mine",
         "uuid[]",
-        """CASE WHEN octet_length(current_setting('discreet.user_key', true)) <= {longest} THEN
-    CASE WHEN pg_input_is_valid('{{' || current_setting('discreet.user_key', true) || '}}', 'pg_catalog.uuid[]')
-        THEN ('{{' || current_setting('discreet.user_key', true) || '}}')::pg_catalog.uuid[] END END""",
+        f"""CASE WHEN octet_length(current_setting('discreet.user_key', true)) <= {{longest}} THEN
+    CASE WHEN current_setting('discreet.user_key', true) COLLATE "C" ~ '^{_KEY}(?:,{_KEY})*$'
+        THEN ('{{{{' || current_setting('discreet.user_key', true) || '}}}}')::pg_catalog.uuid[] END END""",
     ),
     (
         "me",
         "uuid",
-        """CASE WHEN pg_input_is_valid(current_setting('discreet.user_key', true), 'pg_catalog.uuid')
-    THEN current_setting('discreet.user_key', true)::pg_catalog.uuid END""",
+        f"""CASE WHEN octet_length(current_setting('discreet.user_key', true)) = 36 THEN
+    CASE WHEN current_setting('discreet.user_key', true) COLLATE "C" ~ '^{_KEY}$'
+        THEN current_setting('discreet.user_key', true)::pg_catalog.uuid END END""",
     ),
     ("named_thread", "text", "nullif(current_setting('discreet.thread', true), '')"),
 )
