@@ -20,7 +20,9 @@ from langgraph.constants import START
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from discreet.checkpoint.base import TwoTierSaver
 from discreet.checkpoint.message_ids import safe_id
+from discreet.checkpoint.required_fields import tell_unkept
 from discreet.errors import MessageIdReusedError
 from discreet.graph.again import Known, begins_with, known_in, messages_in
 from discreet.graph.node_mask import mask_of
@@ -159,7 +161,11 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 def once(graph: CompiledStateGraph[Any, Any, Any, Any]) -> OnceGraph:
     """Return a copy of `graph` that answers a message once; itself if it does so already."""
-    return graph if isinstance(graph, OnceGraph) else OnceGraph(**attributes_of(graph))
+    if isinstance(graph, OnceGraph):
+        return graph
+    if isinstance(graph.checkpointer, TwoTierSaver):
+        tell_unkept(graph.builder.state_schema, graph.checkpointer.policy)
+    return OnceGraph(**attributes_of(graph))
 
 
 def attributes_of(graph: CompiledStateGraph[Any, Any, Any, Any]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ RELIED_ON = {
     ("langgraph.checkpoint.postgres", "PostgresSaver.get_delta_channel_history"): "the same, blocking",
     ("langgraph.checkpoint.base", "writes_sort_key"): "the order in which the writes of a step are applied",
     ("langgraph.checkpoint.base", "BaseCheckpointSaver.with_allowlist"): "which types a saver may load",
+    ("langgraph.graph.state", "_coerce_state"): "where a state that lacks a required field fails",
     ("langgraph.checkpoint.memory", "InMemorySaver.storage"): "checkpoints of the open turn",
     ("langgraph.checkpoint.memory", "InMemorySaver.writes"): "writes of the open turn",
     ("langgraph.checkpoint.memory", "InMemorySaver.blobs"): "values of the open turn",

@@ -1,7 +1,7 @@
 """What a run was given. A run that brings a tool's result goes on from the call, and any other must not meet it: providers refuse that.
 
 LangGraph tells a saver of an input when the first nodes may run already, and with durability "exit" never. LangChain tells
-its handlers as a graph starts, before that reads its checkpoint, in the same context.
+its handlers as a graph starts, before that reads its checkpoint, in the same context; and of errors that no saver sees.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from langchain_core.tracers.context import register_configure_hook
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Command
 
+from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.required_fields import explain
 from discreet.checkpoint.user_input import as_mapping, as_messages
 
 RESUMING = "__pregel_resuming"
@@ -24,16 +26,21 @@ RESUMING = "__pregel_resuming"
 
 NOTHING: Final = object()
 _newest: ContextVar[Any] = ContextVar("discreet_run_input", default=NOTHING)
+_policy: ContextVar[CheckpointPolicy | None] = ContextVar("discreet_run_policy", default=None)
 
 
 class _Listener(BaseCallbackHandler):
-    """Remembers what the chain was given that started last."""
+    """Remembers what the chain was given that started last, and explains errors about a state that lacks fields."""
 
     run_inline = True  # in the context of the run, not in a task of its own
     ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = ignore_retry = ignore_custom_event = True
 
     def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
         _newest.set(inputs)
+
+    def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
+        if (policy := _policy.get()) is not None:
+            explain(error, policy)
 
 
 _listener: ContextVar[BaseCallbackHandler | None] = ContextVar("discreet_run_listener", default=_Listener())  # noqa: B039  # it has no state
@@ -51,18 +58,16 @@ class Given(NamedTuple):
     """Whether it brings results and no other message."""
 
 
-def take_given(config: RunnableConfig, channels: Sequence[str]) -> Given | None:
-    """Return what the run was given that reads its checkpoint now; None if that is nothing new, or nobody told.
-
-    `channels`: those that hold messages.
-    """
+def take_given(config: RunnableConfig, policy: CheckpointPolicy) -> Given | None:
+    """Return what the run was given that reads its checkpoint now; None if that is nothing new, or nobody told."""
+    _policy.set(policy)
     value = _newest.get()
     _newest.set(NOTHING)  # it may be large, and is looked at once
     if isinstance(value, Command):
         value = dict(value.update) if isinstance(value.update, list | tuple) else value.update
     if value is None or value is NOTHING or config["configurable"].get(RESUMING):
         return None
-    messages = list(_messages_in(value, channels))
+    messages = list(_messages_in(value, policy.messages))
     results = frozenset(message.tool_call_id for message in messages if isinstance(message, ToolMessage))
     return Given(results, calls_in(messages), all(isinstance(message, ToolMessage) for message in messages))
 

@@ -32,7 +32,7 @@ class SyncApi(TwoTierSaver):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
         config = self._stored(config, stores=in_run(config))
-        given = take_given(config, self.policy.messages) if in_run(config) else None
+        given = take_given(config, self.policy) if in_run(config) else None
         since, at = self._late.last(config), None
         found = self._reader.held(config)
         if found is None:
