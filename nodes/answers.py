@@ -15,7 +15,7 @@ from discreet.state.message_text import as_content, spoken_blocks
 
 
 def answers(
-    turn: Sequence[BaseMessage], *, structured: Any = None, told_tools: Collection[str] = ()
+    turn: Sequence[BaseMessage], *, structured: Any = None, told_tools: Collection[str] = (), over: bool = True
 ) -> list[AIMessage]:
     """Return what the user was shown since their newest message, without reasoning; nothing is redacted.
 
@@ -23,7 +23,7 @@ def answers(
     """
     start = turn_start(turn)
     since = turn if start is None else turn[start + 1 :]
-    shown = turn_answers(since, structured=structured, told_tools=told_tools)
+    shown = turn_answers(since, structured=structured, told_tools=told_tools, over=over)
     spoken = [message for message in since if isinstance(message, AIMessage)]
     if not shown and spoken and not spoken[-1].tool_calls:
         return [AIMessage(SILENT, id=spoken[-1].id)]

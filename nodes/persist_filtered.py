@@ -45,8 +45,10 @@ def make_persist_filtered(
     In the state, the running turn shrinks to the user's message and what they saw as the answer
     (`discreet.nodes.answers`), both redacted; tool calls, tool results, reasoning, system messages and everything else is
     removed, also what a turn that failed has left. Then the turn goes to `log` and to all of `sinks`. One that fails costs the
-    turn its place there, never its answer; a log event and a metric say so. A turn whose last call has no result waits for one of the
-    client's tools: nothing of it is done until then.
+    turn its place there, never its answer; a log event and a metric say so.
+
+    A turn whose last call has no result waits for one of the client's tools. It goes to the same places with what was said so far,
+    since the result may never come; the state stays as it is. Once it has come, the whole turn takes the place of that.
 
     Args:
         log: Where turns are logged; None logs nothing.
@@ -71,16 +73,16 @@ def make_persist_filtered(
 
     async def persist_filtered(state: State) -> Update:
         messages = messages_in(state, messages_key)
-        if dangling(messages):
-            request = read(state, request_key)
-            return {} if request is None else {request_key: {**request, "waits": True}}
+        waits = dangling(messages)
         turn = unanswered(messages)
         run = describe_run(default_user=default_user)
         redactor = of_thread(mask.redactor, run.thread_id)
         masked = await mask.turn(messages)
         # Of a tool's text the state has the beginning alone.
         whole = [masked.real([m])[0] if isinstance(m, ToolMessage) and m.name in told_tools else m for m in turn]
-        seen: Sequence[BaseMessage] = answers(whole, structured=read(state, structured_key), told_tools=told_tools)
+        seen: Sequence[BaseMessage] = answers(
+            whole, structured=None if waits else read(state, structured_key), told_tools=told_tools, over=not waits
+        )
         if turn and isinstance(turn[-1], ToolMessage):  # what a tool says was not masked whole before
             seen = await masked.masked(seen)
         kept: list[BaseMessage] = [
@@ -105,12 +107,16 @@ def make_persist_filtered(
                 provenance=provenance(turn, run, source="turns"),
                 annotation=await annotating.annotate(run, request, earlier, said=said, heard=heard, answered=answered),
                 conversation=[*earlier, *kept],
+                waits=waits,
             )
             try:
                 await write_all(filtered, places)
             except UserErasedError:
                 await masked.forget()
                 raise
+        if waits:
+            request = read(state, request_key)
+            return {} if request is None else {request_key: {**request, "waits": True}}
         await masked.end(kept)
         return {messages_key: [*removed, *kept], request_key: None, gate_key: None, memories_key: []}
 

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from discreet.checkpoint.answers import is_answer
+from discreet.checkpoint.messages import without_dead_calls
 from discreet.errors import EmptyInputError, InputError
 from discreet.nodes.input_check import InputCheck, newest
 from discreet.nodes.masking import TurnMask
@@ -63,6 +64,8 @@ class Taking:
         left = await without_refused(self.mask, messages)
         message = _users_message(left, request)
         left = [each for each in left if not is_past(each, message.id)]
+        if request is not None and request.get("waits"):
+            left = [each for each in without_dead_calls(left, None) if not _is_traffic(each)]
         waiting = [each for each in unanswered(left) if each is not message]
         texts, media = await self._checked(message)
         summaries = await summarize_all(media, self.summarizer or self._given, self._given)
@@ -89,6 +92,11 @@ class Taking:
         except InputError:
             return None
         return _as_text(message, texts, media, summaries, message.id)
+
+
+def _is_traffic(message: BaseMessage) -> bool:
+    """Whether `message` is of the tools of the turn before, which waited for a result and goes on no more."""
+    return isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and bool(message.tool_calls))
 
 
 def _users_message(messages: Sequence[BaseMessage], request: Request | None) -> HumanMessage:

@@ -43,6 +43,8 @@ class FilteredTurn:
     """What is noted of the turn; empty if that failed."""
     conversation: Sequence[BaseMessage]
     """The whole thread after this turn: user messages and answers with their ids, tagged."""
+    waits: bool = False
+    """Whether it goes on once the result of one of the client's tools comes. It is handed on again then, under the same request id."""
 
     @property
     def thread_id(self) -> str:

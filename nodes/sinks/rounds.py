@@ -10,14 +10,14 @@ from discreet.ports import Round, ShortTermStore
 
 @dataclass(frozen=True)
 class RoundSink:
-    """Appends each answered turn of a known user to their session, for a day."""
+    """Appends each answered turn of a known user to their session, for a day; one that waits once it goes on."""
 
     short_term: ShortTermStore
     name: str = "session"
 
     async def write(self, turn: FilteredTurn) -> None:
         """Append `turn`."""
-        if turn.run.user_id is None or not turn.answered:
+        if turn.run.user_id is None or not turn.answered or turn.waits:
             return
         said = Round(
             request_id=turn.request["request_id"],

@@ -19,7 +19,9 @@ class SummarySink:
     name: str = "rolling_summary"
 
     async def write(self, turn: FilteredTurn) -> None:
-        """Hand the conversation on, if it has a thread."""
+        """Hand the conversation on, if it has a thread. A turn that waits is in that of the next one, whatever becomes of it."""
+        if turn.waits:
+            return
         run = turn.run
         left_out = None if self.forgotten is None else partial(self.forgotten.left_out, run, ended=True)
         await self.summariser.after_turn(

@@ -52,7 +52,7 @@ async def test_a_turn_that_ends_in_a_call_waits_for_the_client_with_its_result(r
     log = InMemoryConversationLog()
     waiting = await run_node(make_persist_filtered(log=log), {"messages": turn()[:5], "request": REQUEST})
     assert waiting["messages"] == turn()[:5]
-    assert log.turns == []
+    assert [(each.request_id, each.output_text) for each in log.turns] == [(REQUEST["request_id"], "RAW-THOUGHT")]
     result = ToolMessage("Write to bob@example.com", id="t1", tool_call_id="call-1")
     taken = await run_node(make_save_input(), {**waiting, "messages": [*waiting["messages"], result]})
     assert taken["messages"][:5] == turn()[:5]

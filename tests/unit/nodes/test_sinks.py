@@ -41,6 +41,18 @@ async def test_an_unknown_user_has_no_session(run_node, short_term):
     assert short_term._sessions == {}
 
 
+async def test_a_turn_that_waits_for_a_result_is_one_round_once_it_goes_on(run_node, short_term):
+    call = AIMessage("Let me look.", id="a0", tool_calls=[{"name": "look", "args": {}, "id": "c1"}])
+    node = make_persist_filtered(sinks=[RoundSink(short_term)])
+    await run_node(node, {"messages": [ASKED[0], call]}, user_id="ann")
+    assert await short_term.recent_rounds("ann", "thread-1") == []
+    await run_node(
+        node, {"messages": [ASKED[0], call, ToolMessage("a page", tool_call_id="c1"), ASKED[1]]}, user_id="ann"
+    )
+    (kept,) = await short_term.recent_rounds("ann", "thread-1")
+    assert kept.output_text == "Noted."
+
+
 async def test_turns_are_kept_at_their_places(run_node):
     memories = InMemoryMemories()
     node = make_persist_filtered(sinks=[TurnSink(memories)])
