@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from discreet.checkpoint.answers import is_answer
 from discreet.driver_errors import storage_errors
@@ -31,7 +31,7 @@ async def run_through_outage(
 
     If the checkpointer fails before any node was started, the turn runs without it, after the last rounds that `short_term` has of
     the thread. If it fails when the answer is there, that is all. In both cases the turn is not kept. What goes on with a
-    paused turn can't do without the checkpointer.
+    paused turn, or with one that waits for a result, can't do without the checkpointer.
 
     Raises:
         StorageUnavailableError: The checkpointer failed while the turn was under way; nothing can say what was done.
@@ -52,7 +52,7 @@ async def run_through_outage(
         if progress.answered:
             _lost("turn")
             return
-        if progress.begun or not isinstance(given, Mapping):
+        if progress.begun or not isinstance(given, Mapping) or _brings_result(given[messages_key]):
             raise
     else:
         return
@@ -93,6 +93,10 @@ def messages_in(state: Any, key: str) -> list[BaseMessage]:
     """Return the messages of a state, whatever its schema."""
     found = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
     return found or []
+
+
+def _brings_result(messages: Sequence[BaseMessage]) -> bool:
+    return bool(messages) and isinstance(messages[-1], ToolMessage)
 
 
 def _messages(said: Round) -> list[BaseMessage]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, ToolMessage, convert_to_messages
 
+from discreet.checkpoint.run_input import orphans
 from discreet.errors import EmptyInputError, InputTooLargeError, UnsupportedInputError
 from discreet.nodes.media import split_message
 from discreet.ports import Media
@@ -42,10 +43,11 @@ class InputCheck:
             raise EmptyInputError
         return texts, media
 
-    def input(self, given: Any) -> None:
+    def input(self, given: Any, *, goes_on: bool = True) -> None:
         """Refuse the input of a run whose newest message would be refused in it.
 
-        What can only be told with the state at hand passes: no messages, or some that remove others.
+        What can only be told with the state at hand passes: no messages, some that remove others, or the result of a call, if the
+        run `goes_on` with what is in its thread.
 
         Raises:
             InputError: As `message`, or the newest message is not the user's.
@@ -53,7 +55,7 @@ class InputCheck:
         messages = messages_of(given.get(self.messages_key)) if isinstance(given, Mapping) else []
         if not messages or any(isinstance(message, RemoveMessage) for message in messages):
             return
-        if isinstance(messages[-1], ToolMessage):  # whether its call is there the state tells
+        if isinstance(messages[-1], ToolMessage) and (goes_on or not orphans(messages)):
             return
         self.message(newest(messages))
 

@@ -10,6 +10,7 @@ from itertools import takewhile
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, ToolMessage
 
 from discreet.access.epochs import NEVER_ERASED, Beginning, run_began_after
+from discreet.checkpoint.run_input import orphans
 from discreet.errors import InputError
 from discreet.nodes.input_check import InputCheck
 from discreet.nodes.masking import TurnMask
@@ -112,9 +113,10 @@ def make_save_input(
 
 
 def _results(messages: Sequence[BaseMessage], request: Request | None) -> list[BaseMessage]:
-    """Return the results that a run brings for the calls in which its turn has ended, and nothing else."""
+    """Return the results that a run brings for the calls in which its turn has ended; none if it brings anything else."""
     results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages)))
-    return results[::-1] if request is None or request.get("waits") else []
+    goes_on = request is None or request.get("waits")
+    return results[::-1] if goes_on and not orphans(messages) else []
 
 
 async def _begin(short_term: ShortTermStore | None, begins: BeginsWork | None, run: Run) -> str | None:

@@ -36,10 +36,11 @@ class GraphCheck:
         """The limits of the graph's `save_input`; None if it begins otherwise: it takes what it takes then."""
         return self.graph.input_check
 
-    def input(self, run: Mapping[str, Any], *, in_thread: bool) -> None:
+    def input(self, run: Mapping[str, Any], *, in_thread: bool, once: bool = True) -> None:
         """Refuse an input that the graph would refuse, in whatever state its thread is.
 
-        In a thread a run may go on with what is there, without an input or with no messages in it: that passes.
+        In a thread a run may go on with what is there, without an input or with no messages in it: that passes. So does the result
+        of a call, if the input is run `once`.
 
         Raises:
             InputError: As the graph would.
@@ -59,7 +60,7 @@ class GraphCheck:
         said = given.get(check.messages_key, [])
         if said is None or (said == [] and not self._goes_on(given, in_thread=in_thread)):
             raise EmptyInputError
-        check.input(given)
+        check.input(given, goes_on=in_thread and once)
         _refuse_odd_texts(said)
 
     def context(self, body: Mapping[str, Any]) -> None:
@@ -127,21 +128,21 @@ def check_input(body: Any, kind: Kind, checks: ChecksOf, *, in_thread: bool) -> 
         for number, run in enumerate(body):
             _check(run, f"{number}.", checks, in_thread=False)
     elif kind in {Kind.RUN, Kind.CRON}:
-        _check(body, "", checks, in_thread=in_thread)
+        _check(body, "", checks, in_thread=in_thread, once=kind is Kind.RUN)
     elif kind is Kind.COMMAND and isinstance(body, dict) and body.get("method") == "run.start":
         _check(body.get("params"), "params.", checks, in_thread=True)
     elif kind in {Kind.CRON_CHANGE, Kind.ASSISTANT} and isinstance(body, dict):
         # Whose graph it is, a change need not say; a cron's thread neither.
-        _check({"assistant_id": body.get("graph_id", ""), **body}, "", checks, in_thread=True)
+        _check({"assistant_id": body.get("graph_id", ""), **body}, "", checks, in_thread=True, once=False)
 
 
-def _check(run: Any, within: str, checks: ChecksOf, *, in_thread: bool) -> None:
+def _check(run: Any, within: str, checks: ChecksOf, *, in_thread: bool, once: bool = True) -> None:
     assistant = run.get("assistant_id") if isinstance(run, dict) else None
     check = checks(assistant) if isinstance(assistant, str) else None
     if check is None:
         return
     try:
-        check.input(run, in_thread=in_thread)
+        check.input(run, in_thread=in_thread, once=once)
     except InputError as error:
         error.fields = ((f"{within}{FIELD}", str(error)),)
         raise

@@ -99,6 +99,18 @@ async def test_good_input_passes(call, path, body):
     assert (await call("POST", path, body)).status == 200
 
 
+@pytest.mark.parametrize("path", ["/threads/{}/runs", "/threads/{}/runs/wait", "/threads/{}/runs/stream"])
+async def test_a_result_of_the_clients_tool_passes_alone_and_without_its_values(call, recorder, path):
+    said = {"role": "tool", "content": "A page of ann@example.com", "tool_call_id": "c1"}
+    reply = await call("POST", path.format(THREAD), {"assistant_id": "agent", "input": {"messages": [said]}})
+    assert reply.status == 200
+    (kept,) = recorder.body["input"]["messages"]
+    assert kept["tool_call_id"] == "c1"
+    assert "ann@" not in kept["content"]
+    refused = await call("POST", "/runs/wait", {"assistant_id": "agent", "input": {"messages": [said]}})
+    assert (refused.status, refused.json["error"]["code"]) == (422, "input_unsupported")
+
+
 @pytest.mark.parametrize("body", [{}, {"input": None}, {"input": {}}, {"input": {"messages": []}}])
 async def test_no_message_is_refused_where_there_is_no_thread_that_has_some(call, recorder, body):
     body = {"assistant_id": "agent", **body}
