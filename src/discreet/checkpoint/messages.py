@@ -304,15 +304,29 @@ def dangling(messages: Sequence[BaseMessage]) -> bool:
     return bool(open_calls(messages))
 
 
-def without_open_calls(messages: Sequence[BaseMessage], read: Collection[str] | None = None) -> list[BaseMessage]:
-    """Return `messages` without the tool calls that were said last, if one lacks a result.
+def without_open_calls(
+    messages: Sequence[BaseMessage], read: Collection[str] | None = None, *, given: AbstractSet[str] = frozenset()
+) -> list[BaseMessage]:
+    """Return `messages` without tool calls that lack a result, wherever they stand, unless results of them are `given`.
 
-    Their text stays if it is among what the user has `read`; by default it was.
+    Their text stays if it is among what the user has `read`; by default it was. Results count until the user's next message, and for
+    the call before them alone: ids may come again.
     """
-    if not open_calls(messages):
-        return list(messages)
-    called = max(at for at, message in enumerate(messages) if isinstance(message, AIMessage))
-    return [*messages[:called], *_read_of(messages[called], read)]
+    kept: list[BaseMessage] = list(messages)
+    results: dict[str, BaseMessage] = {}
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            results.clear()
+        elif isinstance(message, ToolMessage):
+            results[message.tool_call_id] = message
+        elif isinstance(message, AIMessage) and message.tool_calls:
+            calls = {str(call["id"]) for call in message.tool_calls}
+            done = [results.pop(call) for call in calls & results.keys()]
+            if len(done) < len(calls) and not given & calls:
+                at = next(at for at, each in enumerate(kept) if each is message)
+                gone = set(map(id, done))
+                kept[at:] = [*_read_of(message, read), *(each for each in kept[at + 1 :] if id(each) not in gone)]
+    return kept
 
 
 def without_dead_calls(messages: Sequence[BaseMessage], read: Collection[str] | None = ()) -> list[BaseMessage]:

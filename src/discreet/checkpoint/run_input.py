@@ -63,6 +63,8 @@ def take_given(config: RunnableConfig, policy: CheckpointPolicy) -> Given | None
     _policy.set(policy)
     value = _newest.get()
     _newest.set(NOTHING)  # it may be large, and is looked at once
+    if isinstance(value, Command) and value.resume is not None:
+        return None  # it goes on from the question, whatever comes along
     if isinstance(value, Command):
         value = dict(value.update) if isinstance(value.update, list | tuple) else value.update
     if value is None or value is NOTHING or config["configurable"].get(RESUMING):

@@ -15,7 +15,7 @@ from langgraph.checkpoint.serde.types import INTERRUPT
 from discreet.checkpoint.channels import PART, NextVersion, disarmed, is_quiescent, mark_of
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
 from discreet.checkpoint.durable_form import ANSWER_BY, UNFINISHED
-from discreet.checkpoint.messages import open_calls, without_dead_calls, without_open_calls
+from discreet.checkpoint.messages import without_dead_calls, without_open_calls
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.refusals import lost
 from discreet.checkpoint.run_input import Given, calls_in, goes_on
@@ -76,8 +76,8 @@ class TieredReader:
     ) -> CheckpointTuple | None:
         """Return `found` as what a run goes on from that was `given` something.
 
-        Calls without a result that were said last are there for a run that brings one. For any other they are not, so
-        that no model meets them; of what the user has read the text stays.
+        Calls without a result that were said last are there for a run that brings one. Any others are not, so that no model
+        meets them; of what the user has read the text stays.
 
         Raises:
             TransientStateLostError: It brings the result of a call that isn't here.
@@ -87,15 +87,12 @@ class TieredReader:
             return found
         if place.ns == "" and given.results - given.calls - (self._calls(found) if found else frozenset()):
             raise lost(str(found.metadata.get(ANSWER_BY, "")) if found else "")
-        if found is None or goes_on(config, found):
-            return found
-        called = frozenset().union(*map(open_calls, self._conversations(found)))
-        if not called or given.results & called:
+        if found is None or goes_on(config, found) or not any(map(calls_in, self._conversations(found))):
             return found
         with self._scratch.reading(thread_id) as thread:
             at_rest = is_quiescent(found.checkpoint["channel_values"])
             read = None if at_rest else set(thread.ended) if thread else set()
-        return self._with_messages(found, lambda messages: without_open_calls(messages, read))
+        return self._with_messages(found, lambda messages: without_open_calls(messages, read, given=given.results))
 
     def _without_dead_calls(self, found: CheckpointTuple, thread: ThreadScratch) -> CheckpointTuple:
         """Return `found` without them, in its writes too: a subgraph writes the whole conversation that it was given."""

@@ -9,13 +9,13 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from discreet.checkpoint import RedactingSaver, RedactingSyncSaver, ScratchLimits
 from discreet.checkpoint.scratch import Scratch
 from discreet.errors import PauseExpiredError, TransientStateLostError
 from discreet.state.conversation import InputState
-from discreet.testing import InMemoryKeys, InMemorySpill, StrictChatModel
+from discreet.testing import InMemoryKeys, InMemorySpill, PromptRefusedError, StrictChatModel
 
 CLIENTS = {"look", "scroll"}
 
@@ -173,6 +173,93 @@ async def test_a_client_that_sends_the_call_again_needs_no_process(rows, shop, p
     again = {"messages": [*(message.model_copy() for message in out["messages"]), *page.result()["messages"]]}
     assert shown(await rows.talk(page.graph).invoke(again, **durability)) == ANSWERED
     assert page.model.refused == 0
+
+
+class Speaker:
+    """A model that says what it is told, and a graph with a node behind it that speaks after a call, or asks about it."""
+
+    def __init__(self, *said, behind, asked_again=False):
+        script = iter(said)
+        self.model = StrictChatModel(answer=lambda _: next(script))
+        self.behind = behind
+        self.asked_again = asked_again
+
+    def graph(self, saver):
+        builder = StateGraph(InputState)
+        for name in ("model", "boss"):
+            builder.add_node(name, lambda state: {"messages": [self.model.invoke(state["messages"])]})
+        builder.add_node("behind", self.behind)
+        if self.asked_again:
+            builder.add_edge("behind", "boss")
+        builder.add_edge(START, "model")
+        builder.add_conditional_edges(
+            "model", lambda state: "behind" if state["messages"][-1].tool_calls else END, ["behind", END]
+        )
+        return builder.compile(checkpointer=saver)
+
+
+def looking(text="", call_id="call-look"):
+    return AIMessage(text, tool_calls=[{"name": "look", "args": {}, "id": call_id}])
+
+
+@pytest.mark.fast_cases(3)
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_call_behind_which_another_message_stands_reaches_no_model(rows, shop, durability, fails):
+    """As where a supervisor takes over from an agent that has called a tool of the client."""
+
+    back = {"messages": [AIMessage("back", id="b1")]}
+    said = (looking("looking"), AIMessage("one"), AIMessage("two"))
+    speaker = Speaker(*said, behind=lambda _: back, asked_again=fails)
+    talk = rows.talk(speaker.graph)
+    if fails:
+        with pytest.raises(PromptRefusedError):
+            await talk.invoke(shop.say("first"), **durability)
+    else:
+        await talk.invoke(shop.say("first"), **durability)
+    refused = speaker.model.refused
+    for text in ("second", "third"):
+        out = await talk.invoke(shop.say(text), **durability)
+        assert not any(getattr(message, "tool_calls", ()) for message in out["messages"])
+    assert speaker.model.refused == refused == int(fails)
+    stored = [("human", "first", 0), ("human", "second", 0), ("ai", "one", 0), ("human", "third", 0), ("ai", "two", 0)]
+    there = shown((await rows.talk(speaker.graph).state()).values)
+    assert [each for each in there if each[1] not in {"back", "looking"}] == stored
+
+
+@pytest.mark.fast_cases(3)
+@pytest.mark.parametrize("asks", [False, True])
+@pytest.mark.parametrize("given", ["nothing", "the same"])
+async def test_an_input_that_is_no_result_goes_on_without_the_call(rows, shop, durability, asks, given):
+    def behind(_):
+        return Command(goto=END) if not asks else {"messages": [AIMessage(interrupt("Shall I look?"))]}
+
+    speaker = Speaker(looking("looking"), *map(AIMessage, ("one", "two", "three")), behind=behind)
+    talk = rows.talk(speaker.graph)
+    first = shop.say("first")
+    first["messages"][0].id = "m1"
+    await talk.invoke(first, **durability)
+    again = {"messages": [] if given == "nothing" else [first["messages"][0].model_copy()]}
+    for _ in range(2):
+        await talk.invoke(again, **durability)
+    out = await talk.invoke(shop.say("more"), **durability)
+    assert not any(getattr(message, "tool_calls", ()) for message in out["messages"])
+    assert shown(out)[-1] == ("ai", "three", 0)
+    assert speaker.model.refused == 0
+    assert shown((await rows.talk(speaker.graph).state()).values) == shown(out)
+
+
+async def test_an_answer_that_comes_with_an_update_finds_its_call(rows, stock, shop, durability):
+    def behind(state):
+        answer = interrupt("Shall I look?")
+        (call,) = state["messages"][-1].tool_calls
+        return {"messages": [ToolMessage(answer, tool_call_id=call["id"])]}
+
+    for each in (stock, rows):
+        speaker = Speaker(looking("looking"), AIMessage("one"), behind=behind)
+        talk = each.talk(speaker.graph)
+        await talk.invoke(shop.say("first"), **durability)
+        out = await talk.invoke(Command(resume="yes", update={"messages": []}), **durability)
+        assert shown(out) == [("human", "first", 0), ("ai", "looking", 1), ("tool", "", 0)]
 
 
 async def test_a_result_comes_too_late_after_the_time_for_answers(rows, shop, page, durability):
