@@ -20,12 +20,12 @@ from itertools import islice
 from typing import Any, Final
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.errors import GraphInterrupt
 
 from discreet.metrics import vault_failures
 from discreet.nodes.redaction_cache import RedactionCache
-from discreet.nodes.run import Run, describe_run
+from discreet.nodes.run import Run, describe_run, kept_tools
 from discreet.nodes.state_messages import dumped, redacted_copy, restored
 from discreet.nodes.turn import turn_start
 from discreet.ports import TextRedactor, ThreadAware, TurnVault
@@ -84,6 +84,7 @@ class MaskedTurn:
         self._request_ref = run.request_ref
         self._earlier = messages[:start]
         self._own = {m.id for m in messages[start:]} if start is not None else set()
+        self._kept_tools = kept_tools()
         self._mask = mask
         redactor = mask.redactor
         self._redactor = redactor.for_thread(self._thread) if isinstance(redactor, ThreadAware) else redactor
@@ -209,11 +210,12 @@ class MaskedTurn:
         return {name: self._values[name] for name in found if name in self._values}
 
     def _copy(self, message: BaseMessage, originals: dict[str, str]) -> BaseMessage:
-        if message.id not in self._kept and self._mask.clean.has(self._thread, message):
+        is_new = message.id in self._kept or (isinstance(message, ToolMessage) and message.id in self._own)
+        if not is_new and self._mask.clean.has(self._thread, message):
             return message
         # What the turn's user or a tool says may forge a tag. The history has tags of ours, and the model repeats them.
         redactor = self._collecting(trusted=isinstance(message, AIMessage) or message.id not in self._own)
-        copied = redacted_copy(message, redactor)
+        copied = redacted_copy(message, redactor, whole=message.name in self._kept_tools)
         self._values |= redactor.values
         original = self._kept.get(message.id, message)
         if copied != original and (held := dumped(original, copied)) is not None:

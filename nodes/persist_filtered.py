@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
+from discreet.checkpoint.answers import is_answer
+from discreet.checkpoint.kept_tools import kept_pairs
+from discreet.checkpoint.message_ids import ANSWER
 from discreet.checkpoint.messages import dangling
 from discreet.errors import UserErasedError
 from discreet.nodes.annotating import Annotating
@@ -16,10 +20,11 @@ from discreet.nodes.node import Node, State, Update, messages_in, read
 from discreet.nodes.provenance import limit_was_hit, provenance
 from discreet.nodes.query import query_of
 from discreet.nodes.requests import new_request
-from discreet.nodes.run import describe_run
+from discreet.nodes.run import describe_run, kept_tools
 from discreet.nodes.sinks import FilteredTurn, LogSink, Sink, write_all
+from discreet.nodes.state_messages import redacted_copy
 from discreet.nodes.turn import tool_rounds, turn_start, unanswered
-from discreet.ports import ConversationLog, of_thread
+from discreet.ports import ConversationLog, TextRedactor, of_thread
 from discreet.redaction import untagged
 from discreet.redaction.blocks import redact_blocks
 from discreet.state.message_text import is_persons, is_summary, text_blocks, text_of
@@ -44,8 +49,9 @@ def make_persist_filtered(
 
     In the state, the running turn shrinks to the user's message and what they saw as the answer
     (`discreet.nodes.answers`), both redacted; tool calls, tool results, reasoning, system messages and everything else is
-    removed, also what a turn that failed has left. Then the turn goes to `log` and to all of `sinks`. One that fails costs the
-    turn its place there, never its answer; a log event and a metric say so.
+    removed, also what a turn that failed has left. Calls of tools that the policy of the run's checkpointer names stay, with their
+    results, up to the answer: redacted, and no part of what goes anywhere else. Then the turn goes to `log` and to all of `sinks`. One that
+    fails costs the turn its place there, never its answer; a log event and a metric say so.
 
     A turn whose last call has no result waits for one of the client's tools. It goes to the same places with what was said so far,
     since the result may never come; the state stays as it is. Once it has come, the whole turn takes the place of that.
@@ -88,9 +94,15 @@ def make_persist_filtered(
         kept: list[BaseMessage] = [
             HumanMessage(redact_blocks(text_blocks(m.content), redactor), id=m.id) for m in turn if is_persons(m)
         ]
-        kept += [AIMessage(redact_blocks(text_blocks(m.content), redactor), id=m.id) for m in seen]
+        pairs = await asyncio.to_thread(_pairs, turn, seen, redactor, kept_tools())
+        called = {m.id for m in pairs}  # text beside a call may be the answer
+        kept += [
+            AIMessage(redact_blocks(text_blocks(m.content), redactor), id=f"{m.id}{ANSWER}" if m.id in called else m.id)
+            for m in seen
+        ]
         earlier = [m for m in messages[: len(messages) - len(turn)] if not isinstance(m, SystemMessage)]
-        kept_ids = {message.id for message in (*earlier, *filter(is_summary, turn), *kept)}
+        kept_ids = {message.id for message in (*earlier, *filter(is_summary, turn), *pairs, *kept)}
+        spoken = [m for m in earlier if isinstance(m, HumanMessage) or is_answer(m)]
         removed = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in kept_ids]
         start = turn_start(turn)
         if places and start is not None:
@@ -105,8 +117,8 @@ def make_persist_filtered(
                 ended_at=datetime.now(UTC),
                 looped=limit_was_hit(turn) or tool_rounds(messages) >= tool_loop_limit,
                 provenance=provenance(turn, run, source="turns"),
-                annotation=await annotating.annotate(run, request, earlier, said=said, heard=heard, answered=answered),
-                conversation=[*earlier, *kept],
+                annotation=await annotating.annotate(run, request, spoken, said=said, heard=heard, answered=answered),
+                conversation=[*spoken, *kept],
                 waits=waits,
             )
             try:
@@ -117,10 +129,23 @@ def make_persist_filtered(
         if waits:
             request = read(state, request_key)
             return {} if request is None else {request_key: {**request, "waits": True}}
-        await masked.end(kept)
-        return {messages_key: [*removed, *kept], request_key: None, gate_key: None, memories_key: []}
+        await masked.end([*pairs, *kept])
+        return {messages_key: [*removed, *pairs, *kept], request_key: None, gate_key: None, memories_key: []}
 
     return Node("persist_filtered", persist_filtered, request_key=request_key)
+
+
+def _pairs(
+    turn: Sequence[BaseMessage], seen: Sequence[BaseMessage], redactor: TextRedactor, tools: Collection[str]
+) -> list[BaseMessage]:
+    """Return calls of `tools` with their results, redacted. What was called behind the answer would stand at the end of the thread."""
+    if not tools:
+        return []
+    ids = {message.id for message in seen}
+    ended = max((at for at, message in enumerate(turn) if is_answer(message) and message.id in ids), default=len(turn))
+    kept = kept_pairs(turn[:ended], tools).values()
+    bare = [m.model_copy(update={"artifact": None}) if isinstance(m, ToolMessage) else m for m in kept]
+    return [redacted_copy(message, redactor, whole=True) for message in bare]
 
 
 def _texts(kept: Sequence[BaseMessage], kind: type[BaseMessage]) -> list[str]:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from discreet.nodes.forgotten import ForgottenRounds
@@ -21,7 +21,7 @@ from discreet.nodes.masking import MaskedTurn, TurnMask
 from discreet.nodes.media import for_model
 from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.nodes.rounds import rounds_of, window
-from discreet.nodes.run import Run, describe_run
+from discreet.nodes.run import Run, describe_run, kept_tools
 from discreet.nodes.turn import turn_start
 from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRound
 from discreet.prompts.assembly import AssembledPrompt, assemble, observe
@@ -167,7 +167,9 @@ class Prompting:
         summary, rounds = RollingSummary(), rounds_of(messages[: turn_start(messages)])
         if self.summariser is not None and run.thread_id is not None:
             summary = await self.summariser.of_rounds(run.user_id, run.thread_id, rounds)
-        told = [m for m in window(messages, summary, rounds=rounds) if not isinstance(m, SystemMessage)]
+        told = [
+            m for m in window(messages, summary, rounds=rounds, tools=kept_tools()) if not isinstance(m, SystemMessage)
+        ]
         start = turn_start(told) or 0
         running = [_for_model(message, able) for message in turn.real(told[start:])]
         return summary.text, told[:start], running
@@ -188,7 +190,8 @@ def definitions_of(tools: Sequence[Any]) -> str:
 
 
 def _spoken(said: Sequence[BaseMessage]) -> SpokenRound:
-    texts = [(isinstance(message, HumanMessage), text_of(message)) for message in said]
+    spoken = [message for message in said if not isinstance(message, ToolMessage)]
+    texts = [(isinstance(message, HumanMessage), text) for message in spoken if (text := text_of(message))]
     return SpokenRound(
         said="\n".join(text for users, text in texts if users),
         answered="\n".join(text for users, text in texts if not users),

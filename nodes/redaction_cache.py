@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from discreet.redaction.clean_texts import CleanTexts, digest_of
 
@@ -26,6 +26,9 @@ class RedactionCache:
 
 
 def _digest(thread: str, message: BaseMessage) -> bytes | None:
+    if isinstance(message, ToolMessage):
+        is_text = isinstance(message.content, str) and message.artifact is None and not message.additional_kwargs
+        return digest_of(thread, str(message.content)) if is_text else None
     if not isinstance(message, HumanMessage | AIMessage) or not isinstance(message.content, str):
         return None
     if message.additional_kwargs or message.name or (isinstance(message, AIMessage) and message.tool_calls):

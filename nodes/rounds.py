@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from discreet.checkpoint.answers import is_answer
+from discreet.checkpoint.kept_tools import kept_pairs
 from discreet.nodes.turn import turn_start
 from discreet.ports import RollingSummary, SpokenRound
 from discreet.state.message_text import is_persons, text_of
@@ -82,11 +83,12 @@ def window(
     keep: int = KEEP,
     *,
     rounds: Sequence[ThreadRound] | None = None,
+    tools: Collection[str] = (),
 ) -> list[BaseMessage]:
     """Return the running turn whole, before it the last `keep` rounds, and before those what `summary` does not cover.
 
-    Tool traffic of earlier turns is left out: a dangling tool call makes providers refuse the whole request. Who knows the
-    `rounds` before the running turn hands them in.
+    Of tool traffic of earlier turns the calls of `tools` stay, each with its result: providers refuse a request in which a call
+    lacks its result. Who knows the `rounds` before the running turn hands them in.
     """
     start = turn_start(messages)
     if start is None:
@@ -95,7 +97,15 @@ def window(
         rounds = rounds_of(messages[:start])
     first = max(0, min(len(rounds) - keep, summary.rounds))
     opening = rounds[first].start if first and first < len(rounds) else (0 if not first else _after(rounds, messages))
-    kept = [m for m in messages[opening:start] if isinstance(m, HumanMessage) or is_answer(m)]
+    pairs = kept_pairs(messages[:start], tools)
+    kept: list[BaseMessage] = []
+    asked = False
+    for at, message in enumerate(messages[opening:start], opening):
+        asked = asked or isinstance(message, HumanMessage)
+        if isinstance(message, HumanMessage) or is_answer(message):
+            kept.append(message)
+        elif asked and at in pairs:  # a prompt begins with the user's words
+            kept.append(pairs[at])
     return [*kept, *messages[start:]]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
 from discreet.access.sensitive_ids import default_sensitive_ids
+from discreet.checkpoint.kept_tools import KeepsTools
 from discreet.state.context import Context, named_user
 from discreet.state.request_ref import REQUEST_REF
 
@@ -71,6 +72,12 @@ def checkpoints_of_run() -> tuple[BaseCheckpointSaver[Any], RunnableConfig] | No
     if not isinstance(saver, BaseCheckpointSaver) or thread is None or "|" in _configurable().get("checkpoint_ns", "|"):
         return None
     return saver, {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+
+
+def kept_tools() -> Collection[str]:
+    """Return the names of the tools whose calls and results the checkpointer of the run keeps: what its policy says, if it is one of ours."""
+    found = checkpoints_of_run()
+    return found[0].policy.tools if found is not None and isinstance(found[0], KeepsTools) else ()
 
 
 def step_of_run() -> int:

@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 KEPT_METADATA: Final = frozenset({"model_name", "model_provider", "finish_reason", "stop_reason", MADE})
 
 
-def redacted_copy(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:
+def redacted_copy(message: BaseMessage, redactor: TextRedactor, *, whole: bool = False) -> BaseMessage:
     """Return what stands in the state of a message: its kind, id and redacted text; of the model the redacted calls too.
 
-    What the model wrote in its text while it reasoned is left out.
+    What the model wrote in its text while it reasoned is left out, and of a tool's result all but its beginning unless it is to be `whole`.
     """
     if isinstance(message, HumanMessage):
         text = redact_blocks(text_blocks(message.content), redactor)
@@ -45,8 +45,9 @@ def redacted_copy(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:
             response_metadata={k: v for k, v in message.response_metadata.items() if k in KEPT_METADATA},
         )
     if isinstance(message, ToolMessage):
+        text = joined_safely(text_blocks(message.content), redactor)
         return ToolMessage(
-            shown_result(joined_safely(text_blocks(message.content), redactor), redactor),
+            redactor.redact(text) if whole else shown_result(text, redactor),
             id=message.id,
             name=message.name,
             tool_call_id=message.tool_call_id,

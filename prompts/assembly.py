@@ -75,7 +75,7 @@ def assemble(
     Args:
         count: Counts tokens, for example `discreet.providers.tokens.token_counter(model_name)`.
         running: The running turn, its tool traffic included; the user's message first.
-        earlier: Messages before it, oldest first, without tool traffic.
+        earlier: Messages before it, oldest first; of tool traffic calls with their results only.
         memories: Best first; those of the types `turn` and `conversation_summary` are past conversations.
         summary: Of this thread, as far as `earlier` does not tell it.
         system_prompt: Replaces the template's own instructions.

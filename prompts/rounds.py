@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
 from discreet.prompts.counting import Count, fixed_tokens, message_tokens
 from discreet.prompts.cutting import cut_end, cut_middle, fair_shares
@@ -56,7 +56,7 @@ class ToldRounds:
 def split_rounds(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
     """Return the rounds, oldest first: what the user said until they were answered, and the answers.
 
-    What the assistant said before the user spoke is a round of its own.
+    What the assistant said before the user spoke is a round of its own. Calls of tools stay in their round, with their results.
     """
     rounds: list[list[BaseMessage]] = []
     for message in messages:
@@ -139,7 +139,8 @@ def _shortened(said: Sequence[BaseMessage], limit: int, count: Count) -> list[Ba
 def _line(said: Sequence[BaseMessage], limit: int, count: Count, brief: Brief) -> str:
     """Return a round as one line of data. Both sides share the room; what the user said is the larger part."""
     users = [as_data(text_of(message)) for message in said if isinstance(message, HumanMessage)]
-    answer = as_data(" ".join(text_of(message) for message in said if not isinstance(message, HumanMessage)))
+    answers = [text_of(message) for message in said if not isinstance(message, HumanMessage | ToolMessage)]
+    answer = as_data(" ".join(filter(None, answers)))
     room = limit - 6
     question = " ".join(users)
     if count(question) + count(answer) > room:

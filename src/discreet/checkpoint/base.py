@@ -16,6 +16,7 @@ from discreet.access.sensitive_ids import default_sensitive_ids
 from discreet.access.user_keys import user_keys_of
 from discreet.checkpoint.checkpoint_ref import locate
 from discreet.checkpoint.interrupts import Interrupts
+from discreet.checkpoint.kept_tools import KeepsTools
 from discreet.checkpoint.late_writes import LateWrites
 from discreet.checkpoint.maintenance import Maintenance
 from discreet.checkpoint.policy import CheckpointPolicy
@@ -31,7 +32,7 @@ from discreet.errors import ConfigurationError
 from discreet.settings import load_settings
 
 
-class TwoTierSaver(BaseCheckpointSaver[Any]):
+class TwoTierSaver(KeepsTools):
     """Holds the two tiers."""
 
     def __init__(

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from discreet.checkpoint.values import NotPlainError, seal, storable_copy
 from discreet.state.message_text import text_blocks
@@ -24,6 +25,12 @@ MOST_CHARACTERS: Final = 10_000
 
 CUT: Final = "\n[{count} more characters were not kept]"
 NO_ARGUMENTS: Final = "not kept: too long, or no plain data"
+
+
+class KeepsTools(BaseCheckpointSaver[Any]):
+    """A checkpointer with a policy, which names the tools. Nodes know ours by it: they import nothing of PostgreSQL."""
+
+    policy: CheckpointPolicy
 
 
 def kept_pairs(messages: Sequence[Any], tools: Collection[str]) -> dict[int, BaseMessage]:
