@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Final
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint
 
 from discreet.checkpoint import REDACT, CheckpointPolicy, RedactingSaver
+from discreet.checkpoint.messages import made
 from discreet.checkpoint.policy import node_path
 from discreet.errors import StorageError
 from discreet.importing.source import ThreadState
@@ -84,11 +86,18 @@ class ThreadWriter:
         return CheckpointPolicy(
             messages=tuple(state.messages) or ("messages",),
             channels={channel: REDACT for channel in state.values if channel not in state.messages},
+            tools=dict.fromkeys(_tools(state), REDACT),
             subgraphs=() if state.checkpoint_ns == "" else (node_path(state.checkpoint_ns),),
             redactor=self._redactor,
         )
 
 
 def _message(row: MessageRow) -> BaseMessage:
-    made = HumanMessage if row.type == "human" else AIMessage
-    return made(content=row.content, id=row.message_id)
+    form = row.type if row.tool is None else f"{row.type}:{json.dumps(row.tool)}"
+    return made(form, row.message_id, row.content)
+
+
+def _tools(state: ThreadState) -> set[str]:
+    """Return the names of the tools whose calls and results a thread has."""
+    told = [row.tool for rows in state.messages.values() for row in rows if row.tool is not None]
+    return {str(each["name"]) for tool in told for each in ([tool] if isinstance(tool, dict) else tool)}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 from testkit.lives import live
 
-from discreet.checkpoint import RedactingSaver
+from discreet.checkpoint import REDACT, CheckpointPolicy, RedactingSaver
 from discreet.errors import ImportSourceError
 from discreet.importing.sources.export import open_export
 from discreet.rights.exporting import begin, export_to_folder, lines, read_export
@@ -17,6 +19,7 @@ from discreet.rights.exporting.format import KINDS, MemoryRow, MessageRow, Threa
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
+from discreet.testing.chat_models import ScriptedChatModel
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +59,7 @@ def newest_states(path):
     """Return of each thread its newest state: channels, and the messages in their order."""
     rows = list(read_export(path))
     messages = {
-        (row.thread_id, row.checkpoint_ns, row.channel, row.position): (row.type, row.message_id, row.content)
+        (row.thread_id, row.checkpoint_ns, row.channel, row.position): (row.type, row.message_id, row.content, row.tool)
         for row in rows
         if isinstance(row, MessageRow)
     }
@@ -74,6 +77,23 @@ def newest_states(path):
         for row in rows
         if isinstance(row, ThreadRow)
     }
+
+
+async def ask_for_orders(storage, user, thread, *, about="the lampshade"):
+    """Have a turn of an agent whose tool the policy keeps."""
+
+    @tool
+    def search_orders(query: str) -> str:
+        """Search orders."""
+        return f"Nothing of {about} is late."
+
+    called = AIMessage("", tool_calls=[{"name": "search_orders", "args": {"query": about}, "id": "call_1"}])
+    model = ScriptedChatModel(responses=[called, AIMessage("All is well.")])
+    saver = RedactingSaver.from_pool(storage.pool, CheckpointPolicy(tools={"search_orders": REDACT}))
+    agent = create_agent(model, [search_orders], checkpointer=saver)
+    await agent.ainvoke(
+        {"messages": [("user", "Is it late?")]}, {"configurable": {"thread_id": thread, "user_id": user}}
+    )
 
 
 @pytest.fixture
@@ -104,6 +124,30 @@ async def test_what_is_exported_again_is_the_same(exported, importing, elsewhere
     assert report.new["thread"] == len(states)
 
 
+async def test_calls_and_results_of_kept_tools_come_along_as_what_they_are(
+    storage, exported, importing, elsewhere, tmp_path
+):
+    await ask_for_orders(storage, "ann", "orders")
+    folder, again = tmp_path / "orders", tmp_path / "again"
+    await export_to_folder(folder, begin(storage, "ann"))
+    states = newest_states(folder)
+    told = [(kind, text, tool) for _, (kind, _, text, tool) in states["orders", ""][3]]
+    assert told == [
+        ("human", "Is it late?", None),
+        ("ai", "", [{"name": "search_orders", "args": {"query": "the lampshade"}, "id": "call_1"}]),
+        (
+            "tool",
+            "Nothing of the lampshade is late.",
+            {"name": "search_orders", "status": "success", "tool_call_id": "call_1"},
+        ),
+        ("ai", "All is well.", None),
+    ]
+    report = await importing(open_export(str(folder)), user="ann", into=elsewhere)
+    assert not report.bad
+    await export_to_folder(again, begin(elsewhere, "ann"))
+    assert newest_states(again) == states
+
+
 async def test_threads_that_are_there_stay_as_they_are(exported, importing, elsewhere):
     report = await importing(open_export(str(exported)), user="ann", into=elsewhere)
     async with elsewhere.pool.connection() as conn:
@@ -124,7 +168,7 @@ async def test_a_thread_that_was_imported_goes_on_as_its_users(exported, importi
     thread = {"configurable": {"thread_id": thread_id, "user_id": "ann"}}
     state = await graph.ainvoke({"messages": [HumanMessage("and now?")]}, thread)
     assert state["messages"][-1].text == f"after {len(messages) + 1}"
-    assert [message.text for message in state["messages"][: len(messages)]] == [text for _, (_, _, text) in messages]
+    assert [message.text for message in state["messages"][: len(messages)]] == [text for _, (_, _, text, _) in messages]
 
 
 async def test_a_stream_is_read_too(storage, exported, importing, elsewhere, tmp_path):

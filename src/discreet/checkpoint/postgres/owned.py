@@ -13,7 +13,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 from pydantic_core import to_jsonable_python
 
-from discreet.checkpoint.channels import is_trigger
+from discreet.checkpoint.channels import is_engine_channel
 from discreet.checkpoint.postgres.async_tier import AsyncPostgresTier
 from discreet.checkpoint.postgres.cursors import table_cursor
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
@@ -34,7 +34,7 @@ _OWN_THREADS: Final = "SELECT thread_id FROM checkpoint_threads_of_mine(%(after)
 _OWNER: Final = "SELECT owner FROM checkpoint_threads WHERE thread_id = %(thread_id)s"
 
 _MESSAGES: Final = """
-SELECT thread_id, checkpoint_ns, channel, position, kind AS type, message_id, content, created_at
+SELECT thread_id, checkpoint_ns, channel, position, kind AS type, message_id, content, tool::jsonb AS tool, created_at
 FROM checkpoint_messages
 WHERE thread_id = %(thread_id)s {after}
 ORDER BY checkpoint_ns, channel, position
@@ -135,7 +135,7 @@ class OwnedThreads:
                 values[name] = self._tier.serde.loads_typed((kind.decode(), blob))
             except Exception:  # noqa: BLE001  # another saver's value, which may be anything: it costs no other
                 unreadable.append(name)
-        kept = {name: value for name, value in values.items() if value is not None and not is_trigger(name)}
+        kept = {name: value for name, value in values.items() if value is not None and not is_engine_channel(name)}
         plain = to_jsonable_python(
             kept, inf_nan_mode="null", bytes_mode="base64", fallback=lambda value: type(value).__name__
         )

@@ -205,9 +205,11 @@ class MessageRow(ExportRecord):
     checkpoint_ns: str
     channel: str
     position: int
-    type: Literal["human", "ai"]
+    type: Literal["human", "ai", "summary", "tool"]
     message_id: str | None
     content: str
+    tool: list[dict[str, Any]] | dict[str, Any] | None
+    """Of an `ai` that calls tools which the policy names: the calls, with name, args and id. Of a `tool`, which is a result: name, status, tool_call_id."""
     created_at: datetime
 
 

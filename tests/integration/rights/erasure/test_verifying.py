@@ -13,12 +13,14 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.graph import START, MessagesState, StateGraph
 from testkit.erasing import PLAIN, a_house
 from testkit.keys import USER_KEYS
 from testkit.roles import logins
 from typer.testing import CliRunner
 
-from discreet.checkpoint import RedactingSaver
+from discreet.checkpoint import REDACT, CheckpointPolicy, RedactingSaver
 from discreet.cli import app
 from discreet.errors import DiscreetError, ReceiptError
 from discreet.rights.erasure import Receipt, Scope
@@ -81,6 +83,11 @@ PLANTED = {
         "INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) VALUES ('anns-talk', 'c', '{}')",
         (".checkpoints", "thread"),
     ),
+    "what a tool was called with": (
+        """INSERT INTO checkpoint_messages (thread_id, channel, position, kind, content, tool)
+        VALUES ('another', 'messages', 0, 'ai', '', '[{"name": "search_orders", "args": {"of": "a zebrafinch"}, "id": "1"}]')""",
+        (".checkpoint_messages", "canary"),
+    ),
     "an index": (f"CREATE INDEX of_{ANN.hex} ON discreet.memory (entry_id)", ("indexes", "key")),
     "an index of the key as it is written": (
         f'CREATE INDEX "of {ANN}" ON discreet.memory (entry_id)',
@@ -138,6 +145,27 @@ async def test_what_is_left_is_found(house, receipt, database, name):
             connection.execute(statement)
     left = await look(house, receipt, canaries=["zebrafinch", "зяблик"])
     assert [(place, what) for place, what in left if place.endswith(where[0]) and what == where[1]]
+
+
+async def test_nothing_stays_of_calls_and_results_that_a_policy_keeps(house, database):
+    saver = RedactingSaver.from_pool(house.storage.pool, CheckpointPolicy(tools={"search_orders": REDACT}))
+    told = [
+        HumanMessage("And now?", id="one"),
+        AIMessage("", tool_calls=[{"name": "search_orders", "args": {"of": "a zebrafinch"}, "id": "1"}]),
+        ToolMessage("Two zebrafinches are late", name="search_orders", tool_call_id="1"),
+        AIMessage("They are late."),
+    ]
+    builder = StateGraph(MessagesState)
+    builder.add_node("answer", lambda state: {"messages": [m.model_copy() for m in told[1:]]})
+    builder.add_edge(START, "answer")
+    graph = builder.compile(checkpointer=saver)
+    config = {"configurable": {"thread_id": "anns-talk", "user_id": "ann"}}
+    await graph.ainvoke({"messages": told[:1]}, config)
+    with psycopg.connect(database) as connection:
+        kinds = "SELECT array_agg(kind ORDER BY position) FROM checkpoint_messages WHERE thread_id = 'anns-talk'"
+        assert connection.execute(kinds).fetchone() == (["human", "ai", "tool", "ai"],)
+    receipt = await house.erasures.erase("ann", Scope.everything())
+    assert await look(house, receipt, canaries=["zebrafinch"]) == set()
 
 
 async def test_only_tombstones_stay_of_threads_in_whatever_schema(house):
