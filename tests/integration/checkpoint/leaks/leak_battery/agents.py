@@ -116,6 +116,34 @@ def prebuilt_agent(scene: Scene, saver: Any) -> Any:
     return create_agent(model, [look_up], system_prompt=scene.raw("systemprompt"), checkpointer=saver)
 
 
+def agent_with_kept_tool(scene: Scene, saver: Any) -> Any:
+    """Call a tool that the policy names beside one that it doesn't: of the first call and result are to be kept, redacted."""
+
+    @tool(response_format="content_and_artifact")
+    def search_orders(query: str) -> tuple[str, dict[str, str]]:
+        """Search orders."""
+        scene.kept_if_over |= {scene.keep("order"), scene.keep("orderargs")}
+        return f"{scene.keep('order')} for {scene.email('order')}", {"rows": scene.raw("orderartifact")}
+
+    @tool
+    def look_up(query: str) -> str:
+        """Look up."""
+        return f"{scene.heart()} {query}"
+
+    def think(messages: list[Any]) -> AIMessage:
+        if isinstance(messages[-1], ToolMessage):
+            return final_answer(scene)
+        kept = {"query": f"{scene.keep('orderargs')} of {scene.email('orderargs')}"}
+        calls = [
+            {"name": "look_up", "args": {"query": scene.raw("toolargs")}, "id": scene.raw("callid")},
+            {"name": "search_orders", "args": kept, "id": scene.message_id("ordercallid")},
+        ]
+        return AIMessage(scene.aside("plan"), tool_calls=calls)
+
+    model = ScriptedChatModel(responses=[think] * 10, strict=False)
+    return create_agent(model, [look_up, search_orders], system_prompt=scene.raw("systemprompt"), checkpointer=saver)
+
+
 def planning_agent(scene: Scene, saver: Any) -> Any:
     """Say what will be done in a message that asks for nothing, then do it."""
 
@@ -156,6 +184,7 @@ def meddling_agent(scene: Scene, saver: Any) -> Any:
 SCENARIOS = {
     "agent": Scenario(build=plain_agent),
     "prebuilt": Scenario(build=prebuilt_agent),
+    "kept tool": Scenario(build=agent_with_kept_tool),
     "planner": Scenario(build=planning_agent),
     "meddler": Scenario(build=meddling_agent),
 }

@@ -20,6 +20,7 @@ POLICY = CheckpointPolicy(
     messages=("messages", "dialogue"),
     channels={"topic": REDACT, "locale": KEEP, "log": REDACT},
     subgraphs=("expert",),
+    tools={"search_orders": REDACT},
     deltas=deltas.CHANNELS,
 )
 

@@ -50,7 +50,8 @@ async def finish(scene: Scene, graph: Any) -> None:
     """Clear what is about to run, which closes the turn from outside. The tool that has answered is named, with no secret."""
     message = tool_message(scene, scene.raw("updateresult"))
     message.name = "look_up"
-    values = {"messages": [message]}
+    # Of a turn that is over the call is not there any more, and a result without one is refused.
+    values = {"scratch": scene.raw("updatescratch")} if scene.step.ending == "over" else {"messages": [message]}
     if scene.face == "sync":
         graph.update_state(scene.config, values, as_node="tools")
         graph.update_state(scene.config, None, as_node="__end__")
