@@ -32,7 +32,9 @@ class InputTracker:
     def begin(self, thread: ThreadScratch, ns: str, found: CheckpointTuple | None, *, held: bool) -> None:
         """Note what a run of `ns` begins with; `held`: it is in RAM."""
         seen = ns in thread.came_in
-        thread.came_in.setdefault(ns, UserInput())
+        came_in = thread.came_in.setdefault(ns, UserInput())
+        if found is not None and not held and is_quiescent(found.checkpoint["channel_values"]):
+            came_in.begin_turn()
         thread.read[ns] = self._form.read(found) if found else Read()
         if found is not None and held and not seen:  # a copy of an open turn: of whom its messages are nothing is known
             self.note_all(thread, ns, found.checkpoint)

@@ -80,7 +80,12 @@ def serialize(thread: ThreadScratch, serde: SerializerProtocol, *, upto: str = "
             for ns, of in thread.foreign_versions.items()
         },
         "came_in": {
-            ns: [_bytes(came.ids), [*map(_bytes, came.ids.values())], _bytes(came.texts), _bytes(came.media)]
+            ns: [
+                _bytes(came.ids),
+                [None if texts is None else _bytes(texts) for texts in came.ids.values()],
+                _bytes(came.texts),
+                _bytes(came.media),
+            ]
             for ns, came in thread.came_in.items()
         },
         "began": [[*key, items.add_value(messages.copied())] for key, messages in thread.began.items()],
@@ -123,7 +128,9 @@ def deserialize(payload: bytes, thread_id: str, serde: SerializerProtocol) -> Th
         thread.foreign_versions[ns] = {channel: set(versions) for channel, versions in of.items()}
     for ns, (ids, of_ids, texts, media) in content["came_in"].items():
         thread.came_in[ns] = UserInput(
-            dict(zip(_texts(ids), map(_texts, of_ids), strict=True)), set(_texts(texts)), set(_texts(media))
+            dict(zip(_texts(ids), [None if each is None else _texts(each) for each in of_ids], strict=True)),
+            set(_texts(texts)),
+            set(_texts(media)),
         )
     thread.began = {(ns, channel): Chosen.of(items.value(messages)) for ns, channel, messages in content["began"]}
     thread.closed = content["closed"]

@@ -39,8 +39,8 @@ class Came(NamedTuple):
 class UserInput:
     """What callers handed over in the open turn, or in one that is still in RAM."""
 
-    ids: dict[str, list[str]] = field(default_factory=dict)
-    """The texts of each message, as they came: a node may put something else under its id."""
+    ids: dict[str, list[str] | None] = field(default_factory=dict)
+    """The texts of each message, as they came: a node may put something else under its id. None: it came in a turn that is over."""
     texts: set[str] = field(default_factory=set)
     """All texts, without the space around them."""
     media: set[str] = field(default_factory=set)
@@ -60,6 +60,11 @@ class UserInput:
         if came is None or came == text_blocks(message.content):
             return message
         return HumanMessage(as_content(came), id=message.id)
+
+    def begin_turn(self) -> None:
+        """Forget the texts of messages so far: what is told of these is stored, and an input may put another under the same id."""
+        self.ids = dict.fromkeys(self.ids)
+        self.media.clear()
 
     def note(self, value: Any) -> None:
         """Note all messages and texts in `value`, a graph's input or an answer to an interrupt."""
