@@ -165,6 +165,7 @@ class _Finder:
     def __init__(self, there: Rows, start: int) -> None:
         self._positions: dict[Any, list[int]] = {}
         self._previous = -1
+        self._found: set[int] = set()
         stored = (there.messages.forms, there.messages.ids, there.messages.texts)
         rest = zip(positions_of(there.runs)[start:], *(each[start:] for each in stored), strict=True)
         for position, *content in rest:
@@ -173,19 +174,22 @@ class _Finder:
     def find(self, kind: str, message_id: str | None, text: str) -> int | None:
         """Return a row's position; among equal rows the one after what was found before."""
         positions = self._positions.get((kind, message_id, text))
-        if positions is None:
+        if not positions:  # all of them may have been taken for messages without an id
             return None
         after = bisect_right(positions, self._previous)
         self._previous = positions[after if after < len(positions) else 0]
+        self._found.add(self._previous)
         return self._previous
 
     def nameless(self, kind: str, text: str) -> int | None:
-        """Return the position of the first row of such a message that has no id; None if there is none."""
-        positions = self._positions.get((kind, None, text))
-        if not positions:
+        """Return the position of the first row of such a message that has no id, and was not found; None if there is none."""
+        positions = self._positions.get((kind, None, text), [])
+        position = next((each for each in positions if each not in self._found), None)
+        if position is None:
             return None
-        self._previous = positions.pop(0)
-        return self._previous
+        positions.remove(position)
+        self._previous = position
+        return position
 
 
 def _as_they_are(messages: Sequence[Any]) -> Chosen:
