@@ -148,4 +148,8 @@ def test_no_block_that_stays_apart_shows_a_piece(kind):
 
 
 def test_blocks_of_nothing_are_nothing():
-    assert redact_blocks(text_blocks([block(""), {"type": "image"}]), THREAD) == ""
+    assert redact_blocks(text_blocks([block(""), block("")]), THREAD) == ""
+
+
+def test_a_block_without_text_tells_its_kind_alone():
+    assert redact_blocks(text_blocks([block(""), {"type": "image"}]), THREAD) == "[image]"
