@@ -14,9 +14,9 @@ from inspect import isawaitable
 from typing import Annotated, Any, NotRequired
 from uuid import UUID, uuid5
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ChatMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.message import add_messages
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.types import Command, Send, interrupt
 from typing_extensions import TypedDict
 
@@ -359,11 +359,25 @@ class Nodes:
     def _add_edit(self, name: str, stage: Stage, number: int) -> str:
         def edit(state: State) -> Any:
             word = self._script.run(name)
-            users = [m for m in state["messages"] if isinstance(m, HumanMessage) and "user" in m.text]
+            users = [m for m in state["messages"] if isinstance(m, HumanMessage | ChatMessage) and "user" in m.text]
             edited = [f"edited {word} {m.text[m.text.index('user') :]}" for m in users]
             return {"messages": [HumanMessage(edited[-1], id=users[-1].id)] if users else []}
 
         return self._add(name, edit)
+
+    def _add_clear(self, name: str, stage: Stage, number: int) -> str:
+        """Add a node that takes all messages away, and may put words of its own in their place."""
+
+        def clear(_: State) -> Any:
+            word = "raw" + self._script.run(name)
+            said = word.replace("raw", "say")
+            ours = [
+                HumanMessage(word, id=self._script.message_id(word)),
+                AIMessage(said, id=self._script.message_id(said)),
+            ]
+            return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *ours[2 - stage.count :]]}
+
+        return self._add(name, clear)
 
     def _route(self, source: str, choose: Callable[[State], Any], targets: list[str]) -> None:
         async def achoose(state: State) -> Any:

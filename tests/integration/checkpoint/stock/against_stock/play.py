@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid5
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage
 from langgraph.types import Command, StateSnapshot
 
 from against_stock.graphs import IDS, LONG, MAIL, is_inside
@@ -100,7 +100,7 @@ class Game:
             self._branched.discard(thread)
         elif self._stock.state(thread, op.face).tasks:
             self._only_here[thread].add(stored_id(message.id))
-        return [{"messages": [message.model_copy()]} for _ in range(2)]
+        return [{"messages": [_formed(message, op.form)]} for _ in range(2)]
 
     def _resend(self, op: Op, number: int, thread: str) -> None:
         """Give the whole conversation as a client has it, and a new message."""
@@ -434,6 +434,17 @@ class Game:
                 said = {word for word in said if not word.startswith(HANDED_ON)}
             assert said <= allowed
             assert by_stock or not [word for word in (SECRET, MAIL, LONG) if word.encode() in rows]
+
+
+def _formed(message: HumanMessage, form: str) -> Any:
+    """Return a user's message as programs give it."""
+    first, space, rest = message.text.partition(" ")
+    if form == "blocks":
+        texts = [text for text in (first, space + rest) if text]
+        return HumanMessage([{"type": "text", "text": text} for text in texts], id=message.id)
+    if form == "role":
+        return ChatMessage(message.text, role="user", id=message.id)
+    return {"role": "user", "content": message.text, "id": message.id} if form == "dict" else message.model_copy()
 
 
 def checkpoint_id(state: StateSnapshot) -> str:

@@ -25,6 +25,7 @@ Kind = Literal[
     "agent",
     "drop",
     "edit",
+    "clear",
 ]
 """What a stage does, see `graphs`."""
 
@@ -35,7 +36,7 @@ class Stage:
 
     kind: Kind
     count: int = 1
-    """How many parallel calls, or rounds of a loop."""
+    """How many parallel calls, or rounds of a loop, or messages in the place of a conversation that is cleared."""
     asks: bool = False
     """Whether it asks the user."""
     target: int = 0
@@ -77,6 +78,8 @@ class Op:
     """What a question is answered with."""
     secret: bool = False
     """Whether the user's text has something to redact."""
+    form: Literal["message", "blocks", "role", "dict"] = "message"
+    """How the user's message is given."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ _stage = st.one_of(
     st.builds(Stage, st.just("pair"), asks=st.booleans()),
     st.builds(Stage, st.sampled_from(["sub", "memo", "loose", "agent"]), inner=_inner),
     st.builds(Stage, st.sampled_from(["drop", "edit"])),
+    st.builds(Stage, st.just("clear"), count=st.integers(0, 2)),
 )
 _threads = st.sampled_from([0, 0, 0, 1])
 _failing = st.integers(0, 11)
@@ -120,15 +124,16 @@ def _ops(*kinds: str, **drawn: st.SearchStrategy[Any]) -> st.SearchStrategy[Op]:
     return st.builds(Op, st.sampled_from(kinds), thread=_threads, **{**how, **drawn})
 
 
-_say = _ops("say", secret=st.booleans())
-_fail = _ops("say", fails=_failing)
+_forms = st.sampled_from(["message", "message", "blocks", "role", "dict"])
+_say = _ops("say", secret=st.booleans(), form=_forms)
+_fail = _ops("say", fails=_failing, form=_forms)
 _go_on = _ops("go_on")
 _answer = _ops("resume", answer=st.sampled_from([True, "yes", "a free answer", 7]), choice=st.integers(0, 2))
 _result = _ops("result", choice=st.integers(0, 1), fails=st.one_of(st.just(-1), st.just(-1), _failing))
 _fail_again = _ops("go_on", "resume", fails=st.integers(0, 3))
 _next = st.one_of(
     _say,
-    _ops("resend", secret=st.booleans()),
+    _ops("resend", secret=st.booleans(), form=_forms),
     _ops("beside", fails=st.one_of(st.just(-1), _failing), secret=st.booleans()),
     _fail,
     _answer,
@@ -137,7 +142,7 @@ _next = st.one_of(
     _result,
     _fail_again,
     _ops("update", choice=st.integers(-1, 11)),
-    _ops("fork", choice=_choices, answer=st.sampled_from([None, "say", "update"])),
+    _ops("fork", choice=_choices, answer=st.sampled_from([None, "say", "update"]), form=_forms),
     _ops("restart"),
     _ops("copy"),
     _ops("delete", "prune"),

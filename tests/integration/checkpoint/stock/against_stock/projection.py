@@ -8,7 +8,7 @@ from functools import cache
 from itertools import takewhile
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage, convert_to_messages
 
 from discreet.checkpoint.message_ids import safe_id
 
@@ -90,9 +90,17 @@ def stored_id(message_id: str | None) -> str | None:
     return safe_id(message_id, WordRedactor().redact)
 
 
-def with_stored_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
-    """Return messages under the ids that they have once they are stored."""
-    return [m if stored_id(m.id) == m.id else m.model_copy(update={"id": stored_id(m.id)}) for m in messages]
+def with_stored_ids(messages: Iterable[Any]) -> list[BaseMessage]:
+    """Return messages of any form as those that they are, of one text, under the ids that they have once they are stored."""
+    found = map(_plain, messages)
+    return [m if stored_id(m.id) == m.id else m.model_copy(update={"id": stored_id(m.id)}) for m in found]
+
+
+def _plain(given: Any) -> BaseMessage:
+    (message,) = convert_to_messages([given])
+    if isinstance(message, ChatMessage):
+        message = HumanMessage(message.content, id=message.id)
+    return message if isinstance(message.content, str) else message.model_copy(update={"content": message.text})
 
 
 def is_answer(message: BaseMessage) -> bool:
