@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+from uuid import UUID
+from weakref import WeakValueDictionary
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -26,17 +29,35 @@ RESUMING = "__pregel_resuming"
 
 NOTHING: Final = object()
 _newest: ContextVar[Any] = ContextVar("discreet_run_input", default=NOTHING)
+_run_id: ContextVar[UUID | None] = ContextVar("discreet_run_id", default=None)
 _policy: ContextVar[CheckpointPolicy | None] = ContextVar("discreet_run_policy", default=None)
 
 
+@dataclass(slots=True, weakref_slot=True)
+class Run:
+    """A run of a graph."""
+
+    returned: bool = False
+    """Whether it has returned: at the end of the turn, a question or a breakpoint. One that failed, was cancelled or drained hasn't."""
+
+
+_runs: WeakValueDictionary[UUID, Run] = WeakValueDictionary()
+"""Runs of which a thread waits to hear how they end."""
+
+
 class _Listener(BaseCallbackHandler):
-    """Remembers what the chain was given that started last, and explains errors about a state that lacks fields."""
+    """Remembers what the chain was given that started last, and which runs returned; explains errors about missing fields."""
 
     run_inline = True  # in the context of the run, not in a task of its own
     ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = ignore_retry = ignore_custom_event = True
 
-    def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         _newest.set(inputs)
+        _run_id.set(run_id)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        if (run := _runs.get(run_id)) is not None:
+            run.returned = True
 
     def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
         if (policy := _policy.get()) is not None:
@@ -72,6 +93,14 @@ def take_given(config: RunnableConfig, policy: CheckpointPolicy) -> Given | None
     messages = list(_messages_in(value, policy.messages))
     results = frozenset(message.tool_call_id for message in messages if isinstance(message, ToolMessage))
     return Given(results, calls_in(messages), all(isinstance(message, ToolMessage) for message in messages))
+
+
+def this_run() -> Run:
+    """Return the run that reads its checkpoint now. One that nobody tells of is never heard to return."""
+    run = Run()
+    if (run_id := _run_id.get()) is not None:
+        _runs[run_id] = run
+    return run
 
 
 def goes_on(config: RunnableConfig, found: CheckpointTuple) -> bool:

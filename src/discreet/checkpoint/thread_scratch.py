@@ -24,6 +24,7 @@ from discreet.checkpoint.channels import CONTROL, NO_TASK
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
 from discreet.checkpoint.messages import Chosen
 from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.run_input import Run
 from discreet.checkpoint.scratch_serializer import ScratchSerializer
 from discreet.checkpoint.spill import Version
 from discreet.checkpoint.stored_messages import KnownMessages
@@ -91,6 +92,8 @@ class ThreadScratch:
     """Versions, by namespace and channel, under which another saver has stored values."""
     answer_by: str = ""
     """Until when the question could be answered at which a stored turn paused."""
+    run: Run | None = None
+    """The run that went on from it last."""
     refused: bool = False
     """Whether the run that is under way has brought an answer to a question that isn't here. Nothing of it is kept."""
     seeds: dict[CheckpointRef, dict[str, Any]] = field(default_factory=dict)

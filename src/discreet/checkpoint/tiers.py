@@ -33,7 +33,7 @@ from discreet.checkpoint.input_tracker import InputTracker
 from discreet.checkpoint.messages import Said, Turn
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.refusals import lost, refuse_lost, refuse_pregel
-from discreet.checkpoint.run_input import Given, orphans
+from discreet.checkpoint.run_input import Given, orphans, this_run
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_operations import by_task
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
@@ -95,8 +95,10 @@ class Tiers:
                 if not waits or (given is not None and not given.alone):
                     thread.begun.add(place)
             self._inputs.begin(thread, place.ns, found, held=held)
-            if held and given is not None and place.ns == "":
-                self._note_read(thread, found)
+            if place.ns == "":
+                if held and given is not None:
+                    self._note_read(thread, found)
+                thread.run = this_run()
         if found is not None and not held:
             self.learn(found, starting=True)
             self._adopt(found)
@@ -224,8 +226,11 @@ class Tiers:
                 raise lost(thread.answer_by)
 
     def _note_read(self, thread: ThreadScratch, held: CheckpointTuple | None) -> None:
-        """Note that the user has read what was said up to a checkpoint, if nothing has failed there."""
-        if held is not None and all(channel != ERROR for _, channel, _ in held.pending_writes or []):
+        """Note that the user has read what was said up to a checkpoint, if the last run returned in the middle of a turn."""
+        if held is None or thread.run is None or not thread.run.returned:
+            return
+        failed = any(channel == ERROR for _, channel, _ in held.pending_writes or [])
+        if not failed and not is_quiescent(held.checkpoint["channel_values"]):
             thread.ended |= self._form.said_in(held.checkpoint)
 
     def plan_pause(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> PutPlan | None:
