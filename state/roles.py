@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, convert_to_messages
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, convert_to_messages
 
 Item = TypeVar("Item")
 
@@ -39,9 +39,12 @@ def as_spoken(message: Item) -> Item | HumanMessage | AIMessage:
 def all_spoken(items: Sequence[Any]) -> Sequence[Any]:
     """Return what a channel holds with its messages as those that they are; dicts and pairs of role and text, too.
 
-    A reducer of one's own, such as `operator.add`, leaves them as they came. What is no message stays.
+    A reducer of one's own, such as `operator.add`, leaves them as they came. Beside what can't be a message they are data, and stay.
     """
-    return [*map(_spoken, items)] if {*map(type, items)} & {ChatMessage, dict, tuple, list} else items
+    if not {*map(type, items)} & {ChatMessage, dict, tuple, list}:
+        return items
+    spoken = [*map(_spoken, items)]
+    return spoken if all(isinstance(each, BaseMessage | str) for each in spoken) else [*map(as_spoken, items)]
 
 
 def _spoken(item: Any) -> Any:
