@@ -178,6 +178,7 @@ def test_every_field_of_a_turn_is_frozen_or_left_out_on_purpose():
     left_out = {
         "thread_id",  # given to `deserialize`
         "answering",  # is about a run of this process
+        "run",  # as above
         "alone",  # matters to this process's next turn only, if this one fails
         "overtaken",  # an empty one means that this process is storing the checkpoint just now
         "asked",  # as above
