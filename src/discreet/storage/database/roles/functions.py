@@ -96,11 +96,13 @@ $$"""
 
 _STORE_PATHS: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.store_paths(low text, high text) RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT n.path FROM {schema}.store_namespace n WHERE n.path >= low AND n.path < high
+BEGIN
+    RETURN QUERY SELECT n.path FROM {schema}.store_namespace n WHERE n.path >= low AND n.path < high;
+END
 $$"""
-"""Lists the labels of everybody's namespaces. A migration makes it, with the caller's rights."""
+"""Lists the labels of everybody's namespaces. A migration makes it, with the caller's rights. Citus plans no function in SQL over spread tables."""
 
 _ERASURES_SINCE: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.erasures_since(since timestamptz)

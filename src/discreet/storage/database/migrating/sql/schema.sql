@@ -406,9 +406,11 @@ CREATE INDEX store_namespace_path ON discreet.store_namespace (path);
 
 -- The labels of namespaces in a span, without their keys: `discreet roles` has it look at those of all (roles/functions.py).
 CREATE FUNCTION discreet.store_paths(low text, high text) RETURNS SETOF text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
-    SELECT n.path FROM discreet.store_namespace n WHERE n.path >= low AND n.path < high
+BEGIN
+    RETURN QUERY SELECT n.path FROM discreet.store_namespace n WHERE n.path >= low AND n.path < high;
+END
 $$;
 
 -- Items of the LangGraph store, redacted, and sealed if there is a key. user_key is that of the namespace, item_key a

@@ -329,9 +329,11 @@ CREATE TABLE discreet.store_namespace (
 CREATE INDEX store_namespace_path ON discreet.store_namespace (path);
 
 CREATE FUNCTION discreet.store_paths(low text, high text) RETURNS SETOF text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
-    SELECT n.path FROM discreet.store_namespace n WHERE n.path >= low AND n.path < high
+BEGIN
+    RETURN QUERY SELECT n.path FROM discreet.store_namespace n WHERE n.path >= low AND n.path < high;
+END
 $$;
 
 CREATE TABLE discreet.store_item (
