@@ -16,7 +16,7 @@ from discreet.prompts.cutting import LEAST_TOKENS, cut_at_sentence, cut_end, cut
 from discreet.prompts.data import as_data
 from discreet.prompts.memories import tell_memories
 from discreet.prompts.results import fit_results, least_tokens
-from discreet.prompts.rounds import Brief, split_rounds, tell_rounds
+from discreet.prompts.rounds import Brief, split_rounds, tell_rounds, with_words
 from discreet.prompts.texts import prompt_text
 from discreet.state.conversation import RetrievedMemory
 
@@ -111,7 +111,7 @@ def assemble(
     facts = [memory for memory in memories if memory["type"] not in PAST_TYPES]
     past = [memory for memory in memories if memory["type"] in PAST_TYPES]
     story = as_data(summary)
-    rounds = split_rounds(earlier)
+    rounds = split_rounds([*map(with_words, earlier)])
 
     tags = [tag for tag, given in ((FACTS_TAG, facts), (PAST_TAG, past), (SUMMARY_TAG, story)) if given]
     instructions = _Instructions(head=system_prompt or prompt_text("assistant"), last_words=last_words)

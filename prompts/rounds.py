@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from discreet.prompts.counting import Count, fixed_tokens, message_tokens
 from discreet.prompts.cutting import cut_end, cut_middle, fair_shares
@@ -34,6 +34,9 @@ ROUND_SHARE: Final = 3
 WORTH_SHORTENING: Final = 120
 """A round that gets fewer tokens than this becomes a line."""
 
+NO_WORDS: Final = "..."
+"""Stands for a message that says nothing: providers refuse one without content."""
+
 Brief = Callable[[str, int], str]
 """Returns what a text says most in at most so many tokens."""
 
@@ -51,6 +54,14 @@ class ToldRounds:
     """How many of them are not there word for word."""
     untold: int = 0
     """How many of the oldest have no room: the summary has to tell them."""
+
+
+def with_words(message: BaseMessage) -> BaseMessage:
+    """Return `message`, with dots for its content if it has none, and calls no tool."""
+    is_traffic = isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and message.tool_calls)
+    if is_traffic or not isinstance(message.content, str) or message.content.strip():
+        return message
+    return message.model_copy(update={"content": NO_WORDS})
 
 
 def split_rounds(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
