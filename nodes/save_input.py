@@ -22,7 +22,7 @@ from discreet.nodes.run import Run, control_of_run, describe_run
 from discreet.nodes.short_term import tolerant
 from discreet.nodes.system_messages import with_turn
 from discreet.nodes.taking import Taking
-from discreet.nodes.turn import unanswered
+from discreet.nodes.turn import turn_start, unanswered
 from discreet.ports import BeginsWork, MediaSummarizer, ShortTermStore
 from discreet.state.conversation import Request
 from discreet.state.message_text import text_of
@@ -115,7 +115,7 @@ def make_save_input(
 def _results(messages: Sequence[BaseMessage], request: Request | None) -> list[BaseMessage]:
     """Return the results that a run brings for the calls in which its turn has ended; none if it brings anything else."""
     results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages)))
-    goes_on = request is None or request.get("waits")
+    goes_on = turn_start(messages) is not None if request is None else request.get("waits")
     return results[::-1] if goes_on and not orphans(messages) else []
 
 
