@@ -10,6 +10,7 @@ from itertools import takewhile
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, ToolMessage
 
 from discreet.access.epochs import NEVER_ERASED, Beginning, run_began_after
+from discreet.checkpoint.answers import is_answer
 from discreet.checkpoint.run_input import orphans
 from discreet.errors import InputError
 from discreet.nodes.input_check import InputCheck
@@ -115,7 +116,9 @@ def make_save_input(
 def _results(messages: Sequence[BaseMessage], request: Request | None) -> list[BaseMessage]:
     """Return the results that a run brings for the calls in which its turn has ended; none if it brings anything else."""
     results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages)))
-    goes_on = turn_start(messages) is not None if request is None else request.get("waits")
+    start = turn_start(messages)
+    is_open = start is not None and not any(map(is_answer, messages[start:]))
+    goes_on = is_open if request is None else request.get("waits")
     return results[::-1] if goes_on and not orphans(messages) else []
 
 
