@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Final, cast
 
 from langchain_core.messages import BaseMessage
@@ -23,6 +24,7 @@ from langgraph.graph.state import CompiledStateGraph
 from discreet.checkpoint.base import TwoTierSaver
 from discreet.checkpoint.message_ids import safe_id
 from discreet.checkpoint.required_fields import tell_unkept
+from discreet.checkpoint.user_input import as_mapping
 from discreet.errors import MessageIdReusedError
 from discreet.graph.again import Known, begins_with, known_in, messages_in
 from discreet.graph.node_mask import mask_of
@@ -45,8 +47,10 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
     A message is known by its id, in its thread, as far as the checkpointer has it. The same text again gets the answer that is
     stored, or the question that its turn waits with; nothing runs, and nothing is stored. Another text is refused, and nothing
     is changed. A turn that was broken off before its answer runs again; one that was behind it ends what is left of it.
+    An input that its first node would refuse is refused before any of it is stored.
 
     Raises, from all that runs it:
+        InputError: The message is empty, too large or of a type that can't be taken; `code` says which.
         MessageIdReusedError: The message's id is that of one with another text.
     """
 
@@ -68,6 +72,8 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:
         """Do what the graph's own `astream` does, once a message."""
+        if (refuse := self._refusing(input, config)) is not None:
+            await asyncio.to_thread(refuse)
         given = input
         if said := self._said(input, config):
             state = await super().aget_state(config)
@@ -84,6 +90,8 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def stream(self, input: Any, config: Any = None, **options: Any) -> Generator[Any]:
         """Do what `astream` does, blocking."""
+        if (refuse := self._refusing(input, config)) is not None:
+            refuse()
         given = input
         if said := self._said(input, config):
             state = super().get_state(config)
@@ -94,6 +102,16 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 return
             given = None if known is not None and known.is_broken_off else input
         yield from cast("Any", super().stream(given, config, **options))
+
+    def _refusing(self, given: Any, config: Any) -> Callable[[], None] | None:
+        """Return what refuses an input before any of it is stored; None if it is not looked at: a subgraph's, or no message.
+
+        It hashes payloads: run it in a thread.
+        """
+        check, fields = self.input_check, as_mapping(given)
+        if check is None or fields is None or TASK in self._configurable(config):
+            return None
+        return partial(check.input, fields)
 
     def _said(self, given: Any, config: Any) -> list[BaseMessage]:
         """Return the messages of an input that begins a turn of a thread with a message of the user's that has an id."""
