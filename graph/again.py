@@ -13,7 +13,7 @@ from langgraph.types import StateSnapshot
 from discreet.checkpoint.answers import is_answer
 from discreet.checkpoint.message_ids import safe_id
 from discreet.checkpoint.user_input import as_mapping
-from discreet.errors import InputError
+from discreet.errors import InputError, MessageIdReusedError
 from discreet.graph.deliveries import DELIVERY
 from discreet.graph.streams import Part, Shape, reply_parts
 from discreet.nodes.input_check import messages_of
@@ -122,12 +122,18 @@ def begins_with(given: Any, key: str) -> list[BaseMessage]:
 def known_in(
     messages: Sequence[BaseMessage], said: Sequence[BaseMessage], state: StateSnapshot | None = None
 ) -> Known | None:
-    """Return what the `messages` of a thread tell of the last one of an input; None if none has its id."""
+    """Return what the `messages` of a thread tell of the last one of an input; None if none has its id.
+
+    Raises:
+        MessageIdReusedError: It is the user's, and its id is that of an answer.
+    """
     given = said[-1]
     ids = {given.id, safe_id(given.id)}
     place = next((at for at, message in enumerate(messages) if message.id in ids), None)
-    if place is None or not isinstance(given, HumanMessage) or not isinstance(messages[place], HumanMessage):
+    if place is None or not isinstance(given, HumanMessage):
         return None
+    if not isinstance(messages[place], HumanMessage):
+        raise MessageIdReusedError
     return Known(given=given, before=said[:-1], messages=messages, place=place, state=state)
 
 

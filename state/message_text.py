@@ -31,8 +31,12 @@ def is_persons(message: object) -> bool:
     return isinstance(message, HumanMessage) and MADE_BY not in message.additional_kwargs
 
 
+TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
+"""Types of blocks of words: LangChain's, and those of OpenAI's Responses API, which clients pass on."""
+
+
 def text_blocks(content: Any) -> list[str]:
-    """Return the texts of a message's content: itself, or of a list its strings and blocks of type `text`. None is empty.
+    """Return the texts of a message's content: itself, or of a list its strings and blocks of text, in OpenAI's forms too. None is empty.
 
     Of media without a word it is what stands for them, since providers refuse a message of nothing.
 
@@ -45,7 +49,7 @@ def text_blocks(content: Any) -> list[str]:
     if isinstance(content, str):
         return [str.__str__(content)] if content else []
     found = (
-        block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
+        block.get("text") if isinstance(block, dict) and block.get("type") in TEXT_TYPES else block
         for block in (content if isinstance(content, list | tuple) else ())
     )
     texts = [str.__str__(text) for text in found if isinstance(text, str) and text]

@@ -106,7 +106,7 @@ def select(messages: Sequence[Any], *, turn: Turn, start: int = 0, said: Said = 
     asked = last_users(messages, said)
     kept: list[BaseMessage] = []
     complete = True
-    pairs = kept_pairs(messages, said.tools)
+    pairs, answered = kept_pairs(messages, said.tools), _answered(messages)
     for position in range(start, asked + 1):
         message = messages[position]
         if said.is_users(message):
@@ -116,7 +116,7 @@ def select(messages: Sequence[Any], *, turn: Turn, start: int = 0, said: Said = 
             kept.append(message)
         elif position in pairs:
             kept.append(pairs[position])
-        elif answer := _answer(message, said):
+        elif answer := _answer(message, said, answered):
             kept.append(answer)
     begin = max(asked + 1, start)
     shown, whole = _running(messages[begin:], turn, said)
@@ -152,7 +152,8 @@ def _running(since: Sequence[Any], turn: Turn, said: Said) -> tuple[list[BaseMes
     if turn is Turn.OPEN:
         shown = [m for m in messages if said.keeps(m) or (is_answer(m) and said.came(m))]
     elif turn is Turn.LEFT:
-        shown = [answer for message in messages if (answer := _answer(message, said))]
+        answered = _answered(messages)
+        shown = [answer for message in messages if (answer := _answer(message, said, answered))]
     else:
         over = turn is Turn.OVER
         answers = turn_answers(messages, structured=said.structured, told_tools=said.told_tools, over=over)
@@ -167,7 +168,12 @@ def _calls(message: BaseMessage) -> bool:
     return isinstance(message, AIMessage) and not is_answer(message)
 
 
-def _answer(message: Any, said: Said) -> BaseMessage | None:
+def _answered(messages: Sequence[Any]) -> frozenset[str]:
+    """Return the ids of the calls that have a result among `messages`."""
+    return frozenset(message.tool_call_id for message in messages if isinstance(message, ToolMessage))
+
+
+def _answer(message: Any, said: Said, answered: Collection[str]) -> BaseMessage | None:
     """Return what `message` answered in a turn that is over; of a call or a result that a client sends again, what is stored."""
     if said.keeps(message):
         return cast("BaseMessage", message)
@@ -175,7 +181,9 @@ def _answer(message: Any, said: Said) -> BaseMessage | None:
         return None
     if is_answer(message) and text_of(message) not in said.unended:
         return message
-    if _calls(message) and (told := _read_of(message, said.read)):
+    # Beside calls that were answered stands what the model did meanwhile: it is no answer, though the user has seen it.
+    is_open = not {call["id"] for call in getattr(message, "tool_calls", ())} <= set(answered)
+    if _calls(message) and is_open and (told := _read_of(message, said.read)):
         return told[0]
     return said.answers(message.id) if message.id in said.stored else None
 
@@ -305,11 +313,15 @@ def dangling(messages: Sequence[BaseMessage]) -> bool:
 
 
 def without_open_calls(
-    messages: Sequence[BaseMessage], read: Collection[str] | None = None, *, given: AbstractSet[str] = frozenset()
+    messages: Sequence[BaseMessage],
+    read: Collection[str] | None = None,
+    *,
+    given: AbstractSet[str] = frozenset(),
+    anew: AbstractSet[str] = frozenset(),
 ) -> list[BaseMessage]:
     """Return `messages` without tool calls that lack a result, wherever they stand, unless results of them are `given`.
 
-    Their text stays if it is among what the user has `read`; by default it was. Results count until the user's next message, and for
+    Nor have they results that belong to no call, that came before, or that are given `anew`. The calls' text stays if it is among what the user has `read`; by default it was. Results count until the user's next message, and for
     the call before them alone: ids may come again.
     """
     kept: list[BaseMessage] = list(messages)
@@ -326,6 +338,23 @@ def without_open_calls(
                 at = next(at for at, each in enumerate(kept) if each is message)
                 gone = set(map(id, done))
                 kept[at:] = [*_read_of(message, read), *(each for each in kept[at + 1 :] if id(each) not in gone)]
+    return _without_lone_results(kept, anew)
+
+
+def _without_lone_results(messages: Sequence[BaseMessage], anew: AbstractSet[str]) -> list[BaseMessage]:
+    """Return `messages` without results that have no call before them, that came twice, or that are given `anew`."""
+    kept: list[BaseMessage] = []
+    waiting: set[str] = set()
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id not in waiting:
+                continue
+            waiting.discard(message.tool_call_id)
+        elif isinstance(message, AIMessage):
+            waiting = {str(call["id"]) for call in message.tool_calls} - anew
+        elif isinstance(message, HumanMessage):
+            waiting = set()
+        kept.append(message)
     return kept
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointMetadata, CheckpointTuple, writes_sort_key
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -87,12 +87,16 @@ class TieredReader:
             return found
         if place.ns == "" and given.results - given.calls - (self._calls(found) if found else frozenset()):
             raise lost(str(found.metadata.get(ANSWER_BY, "")) if found else "")
-        if found is None or goes_on(config, found) or not any(map(calls_in, self._conversations(found))):
+        if found is None or goes_on(config, found) or not any(map(_has_tool_traffic, self._conversations(found))):
             return found
         with self._scratch.reading(thread_id) as thread:
             at_rest = is_quiescent(found.checkpoint["channel_values"])
             read = None if at_rest else set(thread.ended) if thread else set()
-        return self._with_messages(found, lambda messages: without_open_calls(messages, read, given=given.results))
+        # Who gives results alone gives some again after a failure; in a whole conversation each has its place by its id.
+        anew = given.results if given.alone else frozenset[str]()
+        return self._with_messages(
+            found, lambda messages: without_open_calls(messages, read, given=given.results, anew=anew)
+        )
 
     def _without_dead_calls(self, found: CheckpointTuple, thread: ThreadScratch) -> CheckpointTuple:
         """Return `found` without them, in its writes too: a subgraph writes the whole conversation that it was given."""
@@ -211,3 +215,7 @@ class Listing:
         elif self._left > 0:
             self._left -= 1
             yield item
+
+
+def _has_tool_traffic(messages: Sequence[BaseMessage]) -> bool:
+    return any(isinstance(message, ToolMessage) or getattr(message, "tool_calls", None) for message in messages)

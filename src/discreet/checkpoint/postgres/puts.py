@@ -220,7 +220,8 @@ class MessageRows:
         named: list[NewName] = []
         for channel in self.channels if not self.shared else ():
             if planned := plan_rows(channel, values.get(channel), known.get(channel, NO_ROWS)):
-                if any(not tools_of(form) <= self._tools for form in planned.rows.messages.forms if ":" in form):
+                # What is stored already stays, though the policy names its tool no longer.
+                if any(row.tool and not tools_of(f"{row.kind}:{row.tool}") <= self._tools for row in planned.new):
                     raise LeakBlockedError("A call or result of a tool that no policy names was about to be written.")
                 kept[channel] = planned.rows
                 new += planned.new

@@ -189,7 +189,7 @@ class Model:
         if record is None or not (held or record.foreign):
             return Start(stock_id, view)
         dead = [*(dead_rounds(messages) if newest and held else ()), *(open_round(messages) if anew else ())]
-        stays = {m.id for m in dead if record.closing or record.waits or was_read(m, known)}
+        stays = {m.id for m in dead if record.closing or record.waits or was_read(m, known, messages)}
         left = tuple((m, spoken(m) if m.id in stays and m.type == "ai" and m.text else None) for m in dead)
         return Start(stock_id, view, left, record.put.version)
 

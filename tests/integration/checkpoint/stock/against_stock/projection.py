@@ -116,17 +116,19 @@ def project(messages: Sequence[BaseMessage], turn: Turn, known: Known) -> Projec
     since = messages[max(asked + 1, front) :]
     unended = known.said - known.told - ({m.id for m in said_last(messages)} if turn in {"paused", "over"} else set())
     before = messages[front : asked + 1]
-    ended = [m for m in before if known.is_users(m) or (is_answer(m) and m.id not in unended) or was_read(m, known)]
+    ended = [
+        m for m in before if known.is_users(m) or (is_answer(m) and m.id not in unended) or was_read(m, known, messages)
+    ]
     texts = {m.id: (known.came or {}).get(m.id, m.text) for m in ended if isinstance(m, HumanMessage)}
     made: dict[str | None, BaseMessage] = {
         m.id: HumanMessage(texts[m.id], id=m.id) for m in ended if texts.get(m.id, m.text) != m.text
     }  # as they came, whatever a node has put under their ids
-    made |= {m.id: spoken(m) for m in (*before, *(since if turn == "left" else ())) if was_read(m, known)}
+    made |= {m.id: spoken(m) for m in (*before, *(since if turn == "left" else ())) if was_read(m, known, messages)}
     answered = False
     if turn == "open":
         shown = [m for m in since if is_answer(m) and m.id in known.stored | (known.came or {}).keys()]
     elif turn == "left":
-        shown = [m for m in since if (is_answer(m) and m.id not in unended) or was_read(m, known)]
+        shown = [m for m in since if (is_answer(m) and m.id not in unended) or was_read(m, known, messages)]
     else:
         shown = [m for m in since if is_answer(m)]
         if (extra := _made(since, shown, over=turn == "over")) is not None:
@@ -188,9 +190,11 @@ def came_first(messages: Sequence[BaseMessage], known: Known) -> list[BaseMessag
     return came
 
 
-def was_read(message: BaseMessage, known: Known) -> bool:
-    """Return whether a message has a call, and text beside it that the user has read as the turn waited."""
-    return isinstance(message, AIMessage) and bool(message.tool_calls and message.text) and message.id in known.told
+def was_read(message: BaseMessage, known: Known, messages: Sequence[BaseMessage]) -> bool:
+    """Return whether a message has a call without a result among `messages`, and text beside it that the user has read as the turn waited."""
+    calls = {call["id"] for call in getattr(message, "tool_calls", ())}
+    is_open = bool(calls - {getattr(each, "tool_call_id", "") for each in messages})
+    return is_open and bool(message.text) and message.id in known.told
 
 
 def spoken(message: BaseMessage) -> BaseMessage:
