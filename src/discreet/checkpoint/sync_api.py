@@ -46,6 +46,7 @@ class SyncApi(TwoTierSaver):
             if found is None and self._reader.may_be_traced(config):
                 found = self._traced_step(config)
         if in_run(config) and not self._late.is_only_a_look(config):
+            self._tiers.note_read(config, found, given)
             taken = self._reader.taking(config, found, given)
             self._tiers.begin(config, found, given)
             self._seed(found)

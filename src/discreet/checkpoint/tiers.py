@@ -77,6 +77,20 @@ class Tiers:
             known = thread is not None and place in thread.anchors and not forgotten
         return None if known else bare(thread_id, *place)
 
+    def note_read(self, config: RunnableConfig, found: CheckpointTuple | None, given: Given | None) -> None:
+        """Note that the user has read what was said up to `found`, if the last run returned there in the middle of a turn, and more is `given`."""
+        thread_id, place = locate(found.config if found else config)
+        with self.scratch.reading(thread_id) as thread:
+            if found is not None and given is not None and not place.ns and thread and _is_held(thread, place, found):
+                self._note_read(thread, found)
+
+    def _note_read(self, thread: ThreadScratch, held: CheckpointTuple | None) -> None:
+        if held is None or thread.run is None or not thread.run.returned:
+            return
+        failed = any(channel == ERROR for _, channel, _ in held.pending_writes or [])
+        if not failed and not is_quiescent(held.checkpoint["channel_values"]):
+            thread.ended |= self._form.said_in(held.checkpoint)
+
     def begin(self, config: RunnableConfig, found: CheckpointTuple | None, given: Given | None = None) -> None:
         """Take note of the checkpoint that a run is about to go on from, with what it was `given`.
 
@@ -87,7 +101,7 @@ class Tiers:
         if (found is None and place.checkpoint_id and place.ns == "") or (found is not None and is_traced(found)):
             raise TransientStateLostError
         with self.scratch.thread(thread_id) as thread:
-            held = thread.is_open(place) or (thread.holds(place) and not (found and mark_of(found.checkpoint)))
+            held = _is_held(thread, place, found)
             if place.ns == "":
                 thread.refused = False
                 waits = place in thread.waits
@@ -96,8 +110,6 @@ class Tiers:
                     thread.begun.add(place)
             self._inputs.begin(thread, place.ns, found, held=held)
             if place.ns == "":
-                if held and given is not None:
-                    self._note_read(thread, found)
                 thread.run = this_run()
         if found is not None and not held:
             self.learn(found, starting=True)
@@ -224,14 +236,6 @@ class Tiers:
         for messages in self._form.conversations(updated):
             if any(message.id not in there for message in orphans(messages)):
                 raise lost(thread.answer_by)
-
-    def _note_read(self, thread: ThreadScratch, held: CheckpointTuple | None) -> None:
-        """Note that the user has read what was said up to a checkpoint, if the last run returned in the middle of a turn."""
-        if held is None or thread.run is None or not thread.run.returned:
-            return
-        failed = any(channel == ERROR for _, channel, _ in held.pending_writes or [])
-        if not failed and not is_quiescent(held.checkpoint["channel_values"]):
-            thread.ended |= self._form.said_in(held.checkpoint)
 
     def plan_pause(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> PutPlan | None:
         """Say what to store of a checkpoint in RAM at which a task has just asked a question.
@@ -438,6 +442,11 @@ class Tiers:
             return None
         thread.alone.add(place)  # with "exit" it is saved before it is known whether it asked or failed
         return self._form.stub(thread, place, whole, Turn.OPEN)
+
+
+def _is_held(thread: ThreadScratch, place: CheckpointRef, found: CheckpointTuple | None) -> bool:
+    """Return whether a checkpoint is here, and not only what the durable tier has of it."""
+    return thread.is_open(place) or (thread.holds(place) and not (found and mark_of(found.checkpoint)))
 
 
 def _is_next(thread: ThreadScratch, parent: CheckpointRef) -> bool:

@@ -56,6 +56,11 @@ DELETED_MEANWHILE = Program(
 RETRIED_CALLS = Program((Stage("calls", count=2),), (Op("say", fails=7), Op("go_on")))
 """Of two calls that end the turn one is made again."""
 
+SHOWN_AT_A_STOP = Program(
+    (Stage("end", count=2), Stage("say")), (Op("say"), Op("late"), Op("say"), Op("say")), breakpoint=1, foreign_ids=True
+)
+"""The user goes on by a message where a run stopped behind a call, whose text they have read."""
+
 
 @some(40)
 @given(program=programs)
@@ -64,6 +69,7 @@ RETRIED_CALLS = Program((Stage("calls", count=2),), (Op("say", fails=7), Op("go_
 @example(program=BESIDE)
 @example(program=DELETED_MEANWHILE)
 @example(program=RETRIED_CALLS)
+@example(program=SHOWN_AT_A_STOP)
 def test_random_programs_do_what_they_do_over_the_stock_saver(program):
     play_in_memory(program)
 
