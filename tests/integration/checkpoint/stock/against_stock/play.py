@@ -394,6 +394,10 @@ class Game:
         said = [*self._model.view(thread, stock_id).messages(messages), *given]
         asked = list(dict.fromkeys(m.id for m in said if self._model.known[thread].is_users(m)))
         there = [m.id for m in with_stored_ids(fresh.values.get("messages", [])) if isinstance(m, HumanMessage)]
+        if any(
+            stage.kind == "clear" for stage in self._program.stages
+        ):  # until its turn ends, a clearing is known here alone
+            there = [user for user in there if user in asked]
         if thread not in self._branched:
             assert there == [user for user in asked if user in there]
             # What a node made of an answer is stored when the turn waits again, or ends.
