@@ -16,9 +16,12 @@ from discreet.state.text import storable
 
 LABEL: Final = re.compile(r"[^\W\d_](?:(?: ?[^\W\d_]){2,60} ?:(?!\S)|(?: ?[^\W\d_]){0,60} ?：)")
 """What begins an entry of a list: longer than two digits of an address that are letters."""
+ADDRESS_END: Final = re.compile(r"@[\w.-]+\.[a-z]{2,24}\Z")
 FRACTION: Final = re.compile(r"0[.,][0-9]+(?![\w.,-])")
 DECIMAL_END: Final = re.compile(r"(?<![\w.,-])[0-9]+[.,][0-9]+\Z")
 MOST_DIGITS: Final = 32
+MOST_ADDRESS: Final = 254
+"""Characters of an e-mail address (RFC 5321, section 4.5.3)."""
 
 
 def redact_blocks(blocks: Sequence[str], redactor: TextRedactor) -> str:
@@ -109,8 +112,13 @@ def _unbroken(locating: Locating, places: Sequence[tuple[str, int]]) -> list[Fin
 
 
 def _goes_on(before: str, after: str) -> bool:
-    """Tell whether a word may go on from one text into the next. Lines of a list, as "Keys: 48" and "0.25" are, end."""
+    """Tell whether a word may go on from one text into the next.
+
+    Lines of a list, as "Keys: 48" and "0.25" are, end; and an e-mail address does where a sentence begins.
+    """
     if LABEL.match(after) and not before[-1].isalpha():
+        return False
+    if after[0].isupper() and after[1:2].islower() and ADDRESS_END.search(before[-MOST_ADDRESS:]):
         return False
     return not (FRACTION.match(after) and DECIMAL_END.search(before[-MOST_DIGITS:]))
 
