@@ -319,10 +319,11 @@ def without_open_calls(
     given: AbstractSet[str] = frozenset(),
     anew: AbstractSet[str] = frozenset(),
 ) -> list[BaseMessage]:
-    """Return `messages` without tool calls that lack a result, wherever they stand, unless results of them are `given`.
+    """Return `messages` without tool calls that lack a result, wherever they stand; those that are `given` stay.
 
-    Nor have they results that belong to no call, that came before, or that are given `anew`. The calls' text stays if it is among what the user has `read`; by default it was. Results count until the user's next message, and for
-    the call before them alone: ids may come again.
+    Nor have they results that belong to no call, that came before, or that are given `anew`. The calls' text stays if it is among
+    what the user has `read`; by default it was. Results count until the user's next message, and for the call before them alone: ids
+    may come again.
     """
     kept: list[BaseMessage] = list(messages)
     results: dict[str, BaseMessage] = {}

@@ -76,7 +76,7 @@ class TieredReader:
     ) -> CheckpointTuple | None:
         """Return `found` as what a run goes on from that was `given` something.
 
-        Calls without a result that were said last are there for a run that brings one. Any others are not, so that no model
+        Calls without a result are there for a run that brings it, or the call itself. Any others are not, so that no model
         meets them; of what the user has read the text stays.
 
         Raises:
@@ -95,7 +95,7 @@ class TieredReader:
         # Who gives results alone gives some again after a failure; in a whole conversation each has its place by its id.
         anew = given.results if given.alone else frozenset[str]()
         return self._with_messages(
-            found, lambda messages: without_open_calls(messages, read, given=given.results, anew=anew)
+            found, lambda messages: without_open_calls(messages, read, given=given.results | given.calls, anew=anew)
         )
 
     def _without_dead_calls(self, found: CheckpointTuple, thread: ThreadScratch) -> CheckpointTuple:
@@ -154,9 +154,8 @@ class TieredReader:
         asks = any(channel == INTERRUPT for _, channel, _ in kept)
         if asks and not here and mark_of(stored.checkpoint) == PART:
             stored = stored._replace(checkpoint=disarmed(stored.checkpoint, self._next_version))
-        if (
-            kept and written
-        ):  # as LangGraph applies them, whoever has them: task by task, by where these stand in the step
+        if kept and written:
+            # As LangGraph applies them, whoever has them: task by task, by where these stand in the step.
             ordered = sorted([*kept, *written], key=lambda write: writes_sort_key(paths.get(write[0], ""), write[0]))
             return stored._replace(pending_writes=ordered)
         return stored._replace(pending_writes=[*kept, *written])

@@ -155,7 +155,9 @@ def test_a_block_without_text_tells_its_kind_alone():
     assert redact_blocks(text_blocks([block(""), {"type": "image"}]), THREAD) == "[image]"
 
 
-@pytest.mark.parametrize("sentence", ["Please book room 12.", "Xin đặt phòng 12.", "Пожалуйста, номер 12.", "请订12号房。"])
+@pytest.mark.parametrize(
+    "sentence", ["Please book room 12.", "Xin đặt phòng 12.", "Пожалуйста, номер 12.", "请订12号房。"]
+)
 def test_an_address_at_the_end_of_a_block_takes_no_word_of_the_next(sentence):
     shown = redact_blocks(["Write to ann@example.org", sentence], THREAD)
     assert re.fullmatch(r"Write to <EMAIL:\w+>\n" + re.escape(sentence), shown)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.types import StateSnapshot
 
 from against_stock.projection import (
@@ -26,7 +26,7 @@ from against_stock.projection import (
     came_first,
     dead_rounds,
     is_answer,
-    open_round,
+    lone_rounds,
     project,
     project_input,
     said_last,
@@ -168,8 +168,15 @@ class Model:
             self.records[thread, stock_id] = replace(record, adopted=True)
         return Start(stock_id, self.view(thread, stock_id))
 
-    def start_from(self, thread: str, stock_id: str, *, anew: bool = False, newest: bool = False) -> Start:
-        """Return how a run sees the checkpoint that it goes on from; `anew`: with something else than results."""
+    def start_from(
+        self,
+        thread: str,
+        stock_id: str,
+        given: Sequence[BaseMessage] | None = None,
+        *,
+        newest: bool = False,
+    ) -> Start:
+        """Return how a run sees the checkpoint that it goes on from, with the messages that it was `given`, if anything."""
         view, record, known = self.view(thread, stock_id), self.records.get((thread, stock_id)), self.known[thread]
         messages = view.messages(record.put.messages) if record else []
         held = record is not None and self.held(record)
@@ -188,18 +195,23 @@ class Model:
             self._adopt(record)
         if record is None or not (held or record.foreign):
             return Start(stock_id, view)
-        dead = [*(dead_rounds(messages) if newest and held else ()), *(open_round(messages) if anew else ())]
+        dead = dead_rounds(messages) if newest and held else []
+        if given is not None:
+            results = {each.tool_call_id for each in given if isinstance(each, ToolMessage)}
+            again = {each.id for each in given}  # a client that sends all of a conversation sends these, too
+            dead = [each for each in lone_rounds(messages, results) if each.id not in again]
         stays = {m.id for m in dead if record.closing or record.waits or was_read(m, known, messages)}
         left = tuple((m, spoken(m) if m.id in stays and m.type == "ai" and m.text else None) for m in dead)
-        return Start(stock_id, view, left, record.put.version)
+        # What RAM holds of a version is shown until the next; of another saver's it holds nothing.
+        return Start(stock_id, view, left, record.put.version if held or not record.closing else None)
 
-    def start(self, thread: str, head: StateSnapshot, *, anew: bool) -> Start:
+    def start(self, thread: str, head: StateSnapshot, given: Sequence[BaseMessage] | None, *, anew: bool) -> Start:
         """Return how a run that goes on from the newest checkpoint sees it."""
         stock_id = str(head.config["configurable"].get("checkpoint_id", ""))
         record = self.records.get((thread, stock_id))
         if anew and record is not None and self.held(record) and not any(task.error for task in head.tasks):
             self.known[thread].read_by_user(record.whole.messages(record.put.messages))
-        return self.start_from(thread, stock_id, anew=anew, newest=True)
+        return self.start_from(thread, stock_id, given, newest=True)
 
     def add(self, put: Put, view: View, *, closing: bool, waits: bool = False, once: bool = False) -> View:
         """Note a checkpoint that was made, seen as `view`; return how what follows it is seen.

@@ -183,7 +183,7 @@ class Game:
             return
         if not head.tasks:
             self._refused(self._ours.run(op, number, Command(resume=op.answer), at(thread)))
-            self._model.start(thread, head, anew=False)
+            self._model.start(thread, head, None, anew=False)
             return
         if not head.interrupts:
             op = replace(op, fails=-1)  # an answer before its question is asked for again if the step fails
@@ -279,10 +279,11 @@ class Game:
         inputs = given or [None, None]
         head = self._stock.state(thread, op.face)
         fails = self._stock.failing(op, () if anew else head.next)
+        messages = with_stored_ids(given[0].get("messages", ())) if given and isinstance(given[0], dict) else None
         if place == NEWEST:
-            start = self._model.start(thread, head, anew=anew)
+            start = self._model.start(thread, head, messages, anew=anew)
         else:
-            start = self._model.start_from(thread, place[0], anew=anew)
+            start = self._model.start_from(thread, place[0], messages)
         stock, ours = (
             side.run(op, number, value, at(thread, checkpoint), fails)
             for side, value, checkpoint in zip((self._stock, self._ours), inputs, place, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import takewhile
@@ -213,6 +213,18 @@ def open_round(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
 def dangles(messages: Sequence[BaseMessage]) -> bool:
     """Return whether a tool call that was said last has no result."""
     return bool(open_round(messages))
+
+
+def lone_rounds(messages: Sequence[BaseMessage], given: Collection[str]) -> list[BaseMessage]:
+    """Return all calls without a result, and the results that they have; not those of which results are `given`."""
+    found: list[BaseMessage] = []
+    for at, message in enumerate(messages):
+        calls = {call["id"] for call in getattr(message, "tool_calls", ())}
+        rest = takewhile(lambda each: not isinstance(each, HumanMessage), messages[at + 1 :])
+        results = {each.tool_call_id: each for each in rest if isinstance(each, ToolMessage)}
+        if calls - results.keys() and not calls & set(given):
+            found += [message, *(results[call] for call in calls & results.keys())]
+    return found
 
 
 def dead_rounds(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
