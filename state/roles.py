@@ -53,6 +53,11 @@ def _spoken(item: Any) -> Any:
         return as_spoken(item)
     try:
         (message,) = convert_to_messages([tuple(item) if is_pair else item])
-    except (ValueError, TypeError, KeyError, NotImplementedError):
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        NotImplementedError,
+    ):  # what it raises for a role or a shape that it doesn't know
         return item
     return as_spoken(message)
