@@ -74,6 +74,18 @@ async def test_the_next_message_is_answered(way: str, durability: Any) -> None:
         assert said["messages"][-1].text == "answer"
 
 
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+async def test_a_result_whose_turn_has_gone_on_is_refused(durability: Any) -> None:
+    thread = {"configurable": {"thread_id": "1"}}
+    graph = agent(RedactingSaver(InMemorySaver()), Provider())
+    await graph.ainvoke({"messages": [HumanMessage("where am I?")]}, thread, durability=durability)
+    await graph.ainvoke(result(), thread, durability=durability)
+    with pytest.raises(TransientStateLostError):
+        await graph.ainvoke(result(), thread, durability=durability)
+    said = await graph.ainvoke({"messages": [HumanMessage("go on")]}, thread, durability=durability)
+    assert [each.text for each in said["messages"]] == ["where am I?", "answer", "go on", "answer"]
+
+
 async def test_a_thread_goes_on_under_a_policy_that_names_its_tool_no_longer(empty_database: str) -> None:
     thread = {"configurable": {"thread_id": "1"}}
     policies = [CheckpointPolicy(tools={"look": REDACT}), CheckpointPolicy(), CheckpointPolicy(tools={"other": REDACT})]

@@ -312,6 +312,23 @@ def dangling(messages: Sequence[BaseMessage]) -> bool:
     return bool(open_calls(messages))
 
 
+def answerable_calls(messages: Sequence[BaseMessage]) -> frozenset[str]:
+    """Return the ids of the calls whose results a run may bring: those that were said last, and those that lack one."""
+    found: set[str] = set()
+    results: set[str] = set()
+    is_last = True
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            results, is_last = set(), False
+        elif isinstance(message, ToolMessage):
+            results.add(message.tool_call_id)
+        elif isinstance(message, AIMessage):
+            calls = {str(call["id"]) for call in message.tool_calls}
+            found |= calls if is_last or not calls <= results else set()
+            results, is_last = results - calls, False
+    return frozenset(found)
+
+
 def without_open_calls(
     messages: Sequence[BaseMessage],
     read: Collection[str] | None = None,
@@ -325,6 +342,7 @@ def without_open_calls(
     what the user has `read`; by default it was. Results count until the user's next message, and for the call before them alone: ids
     may come again.
     """
+    messages = _without_lone_results(messages, anew)
     kept: list[BaseMessage] = list(messages)
     results: dict[str, BaseMessage] = {}
     for message in reversed(messages):
@@ -339,7 +357,7 @@ def without_open_calls(
                 at = next(at for at, each in enumerate(kept) if each is message)
                 gone = set(map(id, done))
                 kept[at:] = [*_read_of(message, read), *(each for each in kept[at + 1 :] if id(each) not in gone)]
-    return _without_lone_results(kept, anew)
+    return kept
 
 
 def _without_lone_results(messages: Sequence[BaseMessage], anew: AbstractSet[str]) -> list[BaseMessage]:

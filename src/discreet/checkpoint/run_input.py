@@ -77,6 +77,8 @@ class Given(NamedTuple):
     """Ids of the calls that it brings itself, as a client does that sends all of a conversation again."""
     alone: bool
     """Whether it brings results and no other message."""
+    ids: frozenset[str | None]
+    """Of the messages that it brings."""
 
 
 def take_given(config: RunnableConfig, policy: CheckpointPolicy) -> Given | None:
@@ -92,7 +94,8 @@ def take_given(config: RunnableConfig, policy: CheckpointPolicy) -> Given | None
         return None
     messages = list(_messages_in(value, policy.messages))
     results = frozenset(message.tool_call_id for message in messages if isinstance(message, ToolMessage))
-    return Given(results, calls_in(messages), all(isinstance(message, ToolMessage) for message in messages))
+    alone = all(isinstance(message, ToolMessage) for message in messages)
+    return Given(results, calls_in(messages), alone, frozenset(message.id for message in messages))
 
 
 def this_run() -> Run:

@@ -15,10 +15,10 @@ from langgraph.checkpoint.serde.types import INTERRUPT
 from discreet.checkpoint.channels import PART, NextVersion, disarmed, is_quiescent, mark_of
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
 from discreet.checkpoint.durable_form import ANSWER_BY, UNFINISHED
-from discreet.checkpoint.messages import without_dead_calls, without_open_calls
+from discreet.checkpoint.messages import answerable_calls, without_dead_calls, without_open_calls
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.refusals import lost
-from discreet.checkpoint.run_input import Given, calls_in, goes_on
+from discreet.checkpoint.run_input import Given, goes_on
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.checkpoint.trace import traced
@@ -80,18 +80,24 @@ class TieredReader:
         meets them; of what the user has read the text stays.
 
         Raises:
-            TransientStateLostError: It brings the result of a call that isn't here.
+            TransientStateLostError: It brings the result of a call that isn't here, or that was answered before what follows it.
         """
         thread_id, place = locate(config)
         if given is None:
             return found
-        if place.ns == "" and given.results - given.calls - (self._calls(found) if found else frozenset()):
+        if place.ns == "" and given.results - given.calls - (self._answerable(found) if found else frozenset()):
             raise lost(str(found.metadata.get(ANSWER_BY, "")) if found else "")
         if found is None or goes_on(config, found) or not any(map(_has_tool_traffic, self._conversations(found))):
             return found
         with self._scratch.reading(thread_id) as thread:
             at_rest = is_quiescent(found.checkpoint["channel_values"])
             read = None if at_rest else set(thread.ended) if thread else set()
+        if (
+            given.ids
+            and None not in given.ids
+            and given.ids <= {message.id for messages in self._conversations(found) for message in messages}
+        ):
+            read = set()  # a message comes again, and its turn begins anew
         # Who gives results alone gives some again after a failure; in a whole conversation each has its place by its id.
         anew = given.results if given.alone else frozenset[str]()
         return self._with_messages(
@@ -118,11 +124,11 @@ class TieredReader:
         values = found.checkpoint["channel_values"]
         return [values[channel] for channel in self._policy.messages if isinstance(values.get(channel), list)]
 
-    def _calls(self, found: CheckpointTuple) -> frozenset[str]:
-        """Return the calls in a checkpoint and in what its tasks have written."""
+    def _answerable(self, found: CheckpointTuple) -> frozenset[str]:
+        """Return the calls whose results may come, in a checkpoint and in what its tasks have written."""
         written = [value for _, channel, value in found.pending_writes or [] if channel in self._policy.messages]
         lists = [*self._conversations(found), *(value if isinstance(value, list) else [value] for value in written)]
-        return frozenset().union(*map(calls_in, lists))
+        return frozenset().union(*map(answerable_calls, lists))
 
     def may_be_traced(self, config: RunnableConfig) -> bool:
         """Return whether a checkpoint that `config` names, and that nobody has, may be a step of a turn that is over."""
