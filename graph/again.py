@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.types import StateSnapshot
 
 from discreet.checkpoint.answers import is_answer
@@ -20,12 +20,13 @@ from discreet.nodes.input_check import messages_of
 from discreet.nodes.media import MAX_MEDIA
 from discreet.ports import TextRedactor
 from discreet.redaction.same_text import is_same_text
-from discreet.state.message_text import joined, text_blocks, text_of
+from discreet.state.media import media_texts
+from discreet.state.message_text import joined, text_of, words_of
 
 MARK: Final = {DELIVERY: "repeated"}
 
 SUMMARY: Final = re.compile(r"\n\[")
-"""Begins the summary of a medium behind the words that came with it, see `save_input`."""
+"""Begins what stands for a medium behind the words that came with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,11 +89,10 @@ class Known:
 
     def is_same(self, redactor: TextRedactor) -> bool:
         """Return whether it says what the thread has; `redactor` is the thread's. Of media, which are not stored, the words beside them."""
-        stored, texts = text_of(self.messages[self.place]), text_blocks(self.given.content)
-        if is_same_text(stored, joined(texts), redactor):
+        stored, texts = text_of(self.messages[self.place]), words_of(self.given.content)
+        if is_same_text(stored, text_of(self.given), redactor):
             return True
-        blocks = self.given.content if isinstance(self.given.content, list) else ()
-        if not any(isinstance(block, dict) and block.get("type") != "text" for block in blocks):
+        if not media_texts(self.given.content):
             return False
         ends = [match.start() for match in SUMMARY.finditer(stored)][-MAX_MEDIA:]
         return not texts or any(is_same_text(stored[:end], joined(texts), redactor) for end in ends)
@@ -145,6 +145,24 @@ def answered_parts(
     reply = first.model_copy(update={"response_metadata": {**first.response_metadata, **MARK}})
     upto = {**values, key: [*messages[:answer], reply]}
     return reply_parts(messages, reply, shape, node=DELIVERY, messages_key=key, values=upto)
+
+
+def repeated_parts(
+    said: Sequence[BaseMessage],
+    answer: str,
+    state: StateSnapshot | None,
+    *,
+    shape: Shape,
+    key: str,
+    redactor: TextRedactor,
+) -> list[Part]:
+    """Return the parts of a run that gives a redacted `answer` again: as the thread has it, else as it was kept."""
+    known = [] if state is None else messages_in(state.values, key)
+    places = [at for at, each in enumerate(known) if is_answer(each) and is_same_text(answer, text_of(each), redactor)]
+    if state is None or not places:  # a run without a thread, a recording in another one
+        reply: BaseMessage = AIMessage(answer, response_metadata=MARK)
+        return reply_parts(said, reply, shape, node=DELIVERY, messages_key=key)
+    return answered_parts(known, places[-1], state.values, shape, key)
 
 
 def paused_parts(values: Mapping[str, Any], interrupts: Sequence[Any], shape: Shape) -> list[Part]:

@@ -32,7 +32,8 @@ def build_graph(options: GraphOptions) -> StateGraph[Any, Context, Any, Any]:
 
     With a checkpointer a message that comes again under its id gets the answer that it got, at any time.
 
-    It takes the fields of `GraphOptions` as keyword arguments; each is described there, and none has to be given.
+    It takes the fields of `GraphOptions` as keyword arguments, the storage as the first one too; each is described there, and none has to
+    be given: `build_graph(storage, tools=[…])`.
 
     Raises:
         ConfigurationError: The chat model's name is unknown, arguments contradict each other, or a setting can't be used.
@@ -44,7 +45,7 @@ def build_graph(options: GraphOptions) -> StateGraph[Any, Context, Any, Any]:
     settings = options.settings or load_settings()
     given = options.chat_model
     model = given if isinstance(given, BaseChatModel) else model_by_name(given, settings=settings)
-    return _assembled(make_parts(options, model, stacklevel=4), _by_name(model, settings), options)
+    return _assembled(make_parts(options, lambda: model, stacklevel=4), _by_name(model, settings), options)
 
 
 def _assembled(

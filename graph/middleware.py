@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
 from langchain_core.language_models import BaseChatModel
@@ -14,25 +14,27 @@ from langgraph.types import Command
 
 from discreet.access.epochs import begun
 from discreet.background_loop import wait_for
-from discreet.errors import MessageIdReusedError, MissingDependencyError
-from discreet.graph.agent_again import abefore_run, before_run, came_again, may_be_again
+from discreet.errors import MissingDependencyError, UnresolvedPlaceholderError
 from discreet.graph.options import MiddlewareOptions, init_spelt_by
 from discreet.graph.parts import make_parts
 from discreet.nodes.assistant import spoken
+from discreet.nodes.masking import MaskedTurn, TurnMask
 from discreet.nodes.node import Node
 from discreet.nodes.prompting import definitions_of
 from discreet.nodes.provenance import with_origin
 from discreet.nodes.requests import beginning_of
-from discreet.nodes.run import describe_run, thread_of_run
+from discreet.nodes.run import Run, describe_run
 from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.unresolved import check_arguments
 from discreet.nodes.turn import tool_rounds, turn_text
-from discreet.ports import of_thread
+from discreet.prompts.facts import memory_block
 from discreet.providers import chat_model as model_by_name
+from discreet.providers.capabilities import name_of
+from discreet.providers.tokens import token_counter
 from discreet.state.conversation import Gate, Request, RetrievedMemory
 
 try:
-    from langchain.agents.middleware import AgentMiddleware, hook_config
+    from langchain.agents.middleware import AgentMiddleware
     from langchain.agents.middleware.types import (
         AgentState,
         ModelRequest,
@@ -54,17 +56,20 @@ class MemoryState(AgentState[Any]):
     request: NotRequired[Annotated[Request | None, PrivateStateAttr]]
     gate: NotRequired[Annotated[Gate | None, PrivateStateAttr]]
     memories: NotRequired[Annotated[list[RetrievedMemory], PrivateStateAttr]]
-    id_reused: NotRequired[Annotated[bool, PrivateStateAttr]]
 
 
 class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
-    """Does for an agent what the template's nodes do around theirs.
+    """Gives an agent long-term memory, and takes nothing from it.
 
-    Before the agent: `save_input`, `memory_gate`, `retrieve_memories`. Around each call of the model: the prompt within its
-    budget, real values in, placeholders out, and after `tool_loop_limit` rounds of tool calls no more tools. Around each tool: real arguments in, a redacted result in the state. After the
-    agent: `persist_filtered`. The agent's own system prompt stays the instructions. Put it first in the list, so that other
-    middleware sees placeholders only; but `HumanInTheLoopMiddleware` in front of it, so that what people edit is given
-    its values and looked at like any other call. `TurnRunner` shows them, and the caller of the agent, the real values.
+    Before the agent: `save_input`, `memory_gate`, `retrieve_memories`. What is known of the user is added to the system message of each call of
+    the model, and the memory tools to its tools; rounds that the user had forgotten are left out. After the agent: `persist_filtered` keeps
+    the filtered turn. Its place in the list of middleware doesn't matter.
+
+    Under `RedactingSaver`, or without a checkpointer, everybody sees what was said: the checkpointer redacts what it stores. Under another
+    checkpointer, or on a server, the state holds placeholders (`mask`); model and tools get the real values.
+
+    With `conversation="managed"` the prompt is put together as the template does it: within the window of the model, with a rolling summary,
+    and after `tool_loop_limit` rounds of tool calls without tools.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -78,44 +83,42 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     @init_spelt_by(MiddlewareOptions)
     def __init__(self, options: MiddlewareOptions) -> None:
-        """Take the fields of `MiddlewareOptions` as keyword arguments; each is described there, and none has to be given.
+        """Take an open storage, and the fields of `MiddlewareOptions` as keyword arguments; each is described there, and none has to be given.
 
         Raises:
             ConfigurationError: The model's name is unknown, or the options contradict each other.
         """
         named = options.model
-        chosen = named if isinstance(named, BaseChatModel) else model_by_name(named, settings=options.settings)
-        self._parts = make_parts(options, chosen)
+        self._model = model_by_name(named, settings=options.settings) if isinstance(named, str) else named
+        self._is_managed = options.is_managed
+        self._parts = make_parts(options, self._summarising_model)
         self.mask = self._parts.mask
         self.tools: Sequence[Any] = self._parts.memory_tools
 
-    @hook_config(can_jump_to=["end"])
+    def _summarising_model(self) -> BaseChatModel:
+        """Return the model that was named, else the one that the agent has asked last."""
+        return self._model or model_by_name("offline")
+
     async def abefore_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
-        """Check and mask the message, and retrieve memories for it. One that was answered before ends the run with that answer."""
-        return await self._begun(state, await abefore_run() if may_be_again(state) else None)
-
-    @hook_config(can_jump_to=["end"])
-    def before_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
-        """Do what `abefore_agent` does, blocking."""
-        return wait_for(self._begun(state, before_run() if may_be_again(state) else None))
-
-    async def _begun(self, state: MemoryState, before: Sequence[BaseMessage] | None) -> dict[str, Any]:
-        redactor = of_thread(self.mask.redactor, thread_of_run())
-        if (again := came_again(state["messages"], before, redactor)) is not None:
-            is_noted = state.get("id_reused") or not again.is_same
-            reused = {"id_reused": not again.is_same} if is_noted else {}
-            return {"messages": list(again.put_back), "jump_to": "end", **reused}
+        """Begin a turn with the user's message, and retrieve memories for it."""
         first = [node for node in (self._parts.save_input, self._parts.memory_gate) if node is not None]
-        update = await _in_turn(first, state)
+        update = await _in_turn(first[:1], state)
+        if not update.get("request"):
+            return update
+        update = await _in_turn(first[1:], state, update)
         gate = update.get("gate")
         if self._parts.retrieve_memories is not None and (gate is None or gate["retrieve"]):
-            update |= await _in_turn([self._parts.retrieve_memories], {**state, **_merged(state, update)})
-        return {**update, "id_reused": False} if state.get("id_reused") else update
+            update = await _in_turn([self._parts.retrieve_memories], state, update)
+        return update
+
+    def before_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
+        """Do what `abefore_agent` does, blocking."""
+        return wait_for(self.abefore_agent(state, runtime))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Give the model the prompt with the real values, and mask what it says."""
+        """Tell the model what is known of the user, and give it the real values."""
         return await self._masked(request, await handler(await self._prepared(request)))
 
     def wrap_model_call(
@@ -128,55 +131,69 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
     ) -> ToolResult:
-        """Give the tool its real arguments, and mask what it returns or asks. A failure becomes a typed error for the model."""
-        real = await self._real(request)
-        try:
-            check_arguments(real, self._parts.mask.redactor)
-            with begun(beginning_of(request.state.get("request"))):
+        """Run a tool as part of the turn. In a masked state it gets its real arguments, and what it returns, asks or raises is masked."""
+        turn = await self.mask.turn(request.state["messages"])
+        with begun(beginning_of(request.state.get("request"))):
+            if not isinstance(turn, MaskedTurn):
+                return _refused(request, self.mask) or await handler(request)
+            try:
+                real = _real(request, turn)
+                check_arguments(real, self.mask.redactor)
                 result = await handler(real)
-        except Exception as error:  # noqa: BLE001  # LangGraph's own signals pass
-            result = await self._failed(request, error)
-        return await self._masked_result(request, result)
+            except Exception as error:  # noqa: BLE001  # LangGraph's own signals pass
+                result = await _failed(request, error, turn)
+        return await _masked_result(result, turn)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
         """Do what `awrap_tool_call` does, blocking."""
-        real = wait_for(self._real(request))
-        try:
-            check_arguments(real, self._parts.mask.redactor)
-            with begun(beginning_of(request.state.get("request"))):
+        turn = wait_for(self.mask.turn(request.state["messages"]))
+        with begun(beginning_of(request.state.get("request"))):
+            if not isinstance(turn, MaskedTurn):
+                return _refused(request, self.mask) or handler(request)
+            try:
+                real = _real(request, turn)
+                check_arguments(real, self.mask.redactor)
                 result = handler(real)
-        except Exception as error:  # noqa: BLE001  # as above
-            result = wait_for(self._failed(request, error))
-        return wait_for(self._masked_result(request, result))
+            except Exception as error:  # noqa: BLE001  # as above
+                result = wait_for(_failed(request, error, turn))
+        return wait_for(_masked_result(result, turn))
 
     async def aafter_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
-        """Keep the filtered turn, and drop the rest. A structured response is an answer. Where no turn began nothing is kept.
-
-        Raises:
-            MessageIdReusedError: A message came in under the id of one that was answered, with another text.
-        """
-        if state.get("id_reused"):
-            raise MessageIdReusedError
-        if not state.get("request"):
-            return {}
-        return await _in_turn([self._parts.persist_filtered], state)
+        """Keep the filtered turn. A structured response is an answer. Where no turn began nothing is kept."""
+        return await _in_turn([self._parts.persist_filtered], state) if state.get("request") else {}
 
     def after_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
         """Do what `aafter_agent` does, blocking."""
         return wait_for(self.aafter_agent(state, runtime))
 
     async def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        last_words = self._last_words(request)
+        run = describe_run(default_user=self._parts.settings.default_user)
         with begun(beginning_of(request.state.get("request"))):
-            prompt, _ = await self._parts.prompting.prompt(
-                request.messages,
-                request.state.get("memories") or (),  # type: ignore[arg-type]  # the state is a MemoryState
-                run=describe_run(default_user=self._parts.settings.default_user),
-                model=request.model,
-                tools="" if last_words else definitions_of(request.tools),
-                instructions=request.system_prompt,
-                last_words=last_words,
-            )
+            return await (self._managed(request, run) if self._is_managed else self._added(request, run))
+
+    async def _added(self, request: ModelRequest[Any], run: Run) -> ModelRequest[Any]:
+        """Return the request with what is known of the user behind the agent's own instructions."""
+        messages: Any = request.messages
+        if (forgotten := self._parts.prompting.forgotten) is not None:
+            messages = await forgotten.left_out(run, messages)
+        messages = (await self.mask.turn(messages)).real(messages)
+        known: Any = request.state.get("memories") or ()
+        block = memory_block(known, count=token_counter(name_of(request.model) or ""))
+        return request.override(system_message=_with_text(request.system_message, block), messages=messages)
+
+    async def _managed(self, request: ModelRequest[Any], run: Run) -> ModelRequest[Any]:
+        """Return the request with the prompt that fits the window of its model."""
+        self._model = self._model or request.model
+        last_words = self._last_words(request)
+        prompt, _ = await self._parts.prompting.prompt(
+            request.messages,
+            request.state.get("memories") or (),  # type: ignore[arg-type]  # the state is a MemoryState
+            run=run,
+            model=request.model,
+            tools="" if last_words else definitions_of(request.tools),
+            instructions=request.system_prompt,
+            last_words=last_words,
+        )
         if last_words:
             request = request.override(tools=[], tool_choice=None)
         return request.override(
@@ -185,12 +202,15 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         )
 
     async def _masked(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
-        turn = await self._parts.mask.turn(request.messages)
+        """Return what the model said as the state takes it."""
+        said = self._with_origin(request, response) if self._is_managed else response.result
+        turn = await self.mask.turn(request.messages)
+        if not turn.is_masked:
+            return response if said is response.result else dataclasses.replace(response, result=said)
         structured = response.structured_response
         if structured is not None:
             structured = await turn.masked_value(structured, trusted=True)
-        said = await turn.masked(self._with_origin(request, response))
-        return dataclasses.replace(response, result=said, structured_response=structured)
+        return dataclasses.replace(response, result=await turn.masked(said), structured_response=structured)
 
     def _with_origin(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> list[BaseMessage]:
         """Return what the model said with a note of what made it, and no call of a tool beyond the limit."""
@@ -211,39 +231,60 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     def _last_words(self, request: ModelRequest[Any]) -> bool:
         return tool_rounds(request.messages) >= self._parts.settings.tool_loop_limit
 
-    async def _real(self, request: ToolCallRequest) -> ToolCallRequest:
-        messages = request.state["messages"]
-        turn = await self._parts.mask.turn(messages)
-        real = turn.real(messages)
-        call = request.tool_call
-        same = any(_is_same(call, each) for each in _calls(messages))  # else somebody has edited it on its way here
-        found = next((each for each in _calls(real) if same and each["id"] == call["id"]), turn.resolved(call))
-        state = {**{key: turn.resolved(item) for key, item in request.state.items()}, "messages": real}
-        return dataclasses.replace(
-            request,
-            tool_call=found,
-            state=state,
-            runtime=dataclasses.replace(request.runtime, state=state),
-        )
 
-    async def _failed(self, request: ToolCallRequest, error: Exception) -> ToolMessage:
-        """Return what the model is told of an error; a pause goes on with placeholders."""
-        call = request.tool_call
-        if isinstance(error, GraphInterrupt):
-            turn = await self._parts.mask.turn(request.state["messages"])
-            raise await turn.masked_pause(error) from None
-        told = tool_error(error, turn_text(request.state["messages"]))
-        return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
+def _with_text(message: SystemMessage | None, text: str) -> SystemMessage | None:
+    """Return a system message with `text` behind what it says; blocks stay as they are, so that what a provider caches of them stays."""
+    if not text:
+        return message
+    if message is None:
+        return SystemMessage(text)
+    if isinstance(message.content, str):
+        return message.model_copy(update={"content": f"{message.content}\n\n{text}"})
+    return message.model_copy(update={"content": [*message.content, {"type": "text", "text": text}]})
 
-    async def _masked_result(self, request: ToolCallRequest, result: ToolResult) -> ToolResult:
-        turn = await self._parts.mask.turn(request.state["messages"])
-        if isinstance(result, ToolMessage):
-            (masked,) = await turn.masked([result])
-            return masked  # type: ignore[return-value]  # of the kind that it was
-        if isinstance(result.update, dict) and "messages" in result.update:
-            update = {**result.update, "messages": await turn.masked(result.update["messages"])}
-            return dataclasses.replace(result, update=update)
-        return result
+
+def _real(request: ToolCallRequest, turn: MaskedTurn) -> ToolCallRequest:
+    """Return a call with the real values in its arguments and in the state that the tool sees."""
+    messages = request.state["messages"]
+    real = turn.real(messages)
+    call = request.tool_call
+    same = any(_is_same(call, each) for each in _calls(messages))  # else somebody has edited it on its way here
+    found = next((each for each in _calls(real) if same and each["id"] == call["id"]), turn.resolved(call))
+    state = {**{key: turn.resolved(item) for key, item in request.state.items()}, "messages": real}
+    return dataclasses.replace(
+        request, tool_call=found, state=state, runtime=dataclasses.replace(request.runtime, state=state)
+    )
+
+
+def _refused(request: ToolCallRequest, mask: TurnMask) -> ToolMessage | None:
+    """Return what the model is told of a call that has a placeholder in the place of a value which is known no more; None if it has none."""
+    try:
+        check_arguments(request, mask.redactor)
+    except UnresolvedPlaceholderError as error:
+        return _told(request, error)
+    return None
+
+
+async def _failed(request: ToolCallRequest, error: Exception, turn: MaskedTurn) -> ToolMessage:
+    """Return what the model is told of an error, which a checkpointer would store as it is; a pause goes on with placeholders."""
+    if isinstance(error, GraphInterrupt):
+        raise await turn.masked_pause(error) from None
+    return _told(request, error)
+
+
+def _told(request: ToolCallRequest, error: Exception) -> ToolMessage:
+    told, call = tool_error(error, turn_text(request.state["messages"])), request.tool_call
+    return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
+
+
+async def _masked_result(result: ToolResult, turn: MaskedTurn) -> ToolResult:
+    if isinstance(result, ToolMessage):
+        (masked,) = await turn.masked([result])
+        return masked  # type: ignore[return-value]  # of the kind that it was
+    if isinstance(result.update, dict) and "messages" in result.update:
+        update = {**result.update, "messages": await turn.masked(result.update["messages"])}
+        return dataclasses.replace(result, update=update)
+    return result
 
 
 def _calls(messages: Sequence[Any]) -> list[ToolCall]:
@@ -254,13 +295,14 @@ def _is_same(call: ToolCall, other: ToolCall) -> bool:
     return (call["id"], call["name"], call["args"]) == (other["id"], other["name"], other["args"])
 
 
-async def _in_turn(nodes: Sequence[Node], state: Any) -> dict[str, Any]:
-    """Run `nodes` one after the other and return their updates as one."""
-    update: dict[str, Any] = {}
+async def _in_turn(nodes: Sequence[Node], state: Any, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Run `nodes` one after the other and return their updates, and those `before` them, as one."""
+    update = dict(before or {})
     for node in nodes:
         step: Any = await node({**state, **_merged(state, update)})
         messages = [*update.get("messages", ()), *step.get("messages", ())]
         update |= step
+        update.pop("messages", None)
         if messages:
             update["messages"] = messages
     return update

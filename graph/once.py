@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import Any, Final, cast
@@ -22,7 +22,6 @@ from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from discreet.checkpoint.base import TwoTierSaver
-from discreet.checkpoint.message_ids import safe_id
 from discreet.checkpoint.required_fields import tell_unkept
 from discreet.checkpoint.user_input import as_mapping
 from discreet.errors import MessageIdReusedError
@@ -33,7 +32,6 @@ from discreet.metrics import duplicate_deliveries
 from discreet.nodes.input_check import InputCheck
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node
-from discreet.nodes.refused import arefused_ids, refused_ids
 from discreet.nodes.run import run_of
 from discreet.ports import of_thread
 
@@ -78,8 +76,7 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if said := self._said(input, config):
             state = await super().aget_state(config)
             known = known_in(messages_in(state.values, self.messages_key), said, state)
-            refused = () if known is None or known.is_over else await arefused_ids(self.mask, self._thread(config))
-            if known is not None and await asyncio.to_thread(self._is_done, known, config, refused):
+            if known is not None and await asyncio.to_thread(self._is_done, known, config):
                 async for event in self._again_traced(known, input, config, options):
                     yield event
                 return
@@ -96,8 +93,7 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if said := self._said(input, config):
             state = super().get_state(config)
             known = known_in(messages_in(state.values, self.messages_key), said, state)
-            refused = () if known is None or known.is_over else refused_ids(self.mask, self._thread(config))
-            if known is not None and self._is_done(known, config, refused):
+            if known is not None and self._is_done(known, config):
                 yield from self._again_traced_now(known, input, config, options)
                 return
             given = None if known is not None and known.is_broken_off else input
@@ -120,7 +116,7 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
         is_elsewhere = TASK in configurable or configurable.get("checkpoint_id")  # in another graph's turn; a fork
         return begins_with(given, self.messages_key) if is_kept and not is_elsewhere else []
 
-    def _is_done(self, known: Known, config: Any, refused: Collection[str]) -> bool:
+    def _is_done(self, known: Known, config: Any) -> bool:
         """Return whether a message that came again has what it gets already.
 
         Raises:
@@ -132,8 +128,6 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
             if done:
                 duplicate_deliveries.labels("message", "done").inc()
             return done
-        if str(safe_id(known.given.id)) in refused:
-            return False
         duplicate_deliveries.labels("message", "refused").inc()
         raise MessageIdReusedError
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast, get_args
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 
 from discreet.errors import ConfigurationError
-from discreet.graph.options import MemoryToolName, Options, Remember
+from discreet.graph.options import GraphOptions, MemoryToolName, MiddlewareOptions, Options, Remember
 from discreet.nodes.annotating import Annotating
 from discreet.nodes.forgotten import ForgottenRounds
 from discreet.nodes.masking import TurnMask
@@ -28,7 +31,9 @@ from discreet.ports import (
     DecliningSecretStore,
     FixedSettings,
     LiveSettings,
+    MediaSummarizer,
     Memories,
+    SpokenRound,
     TextRedactor,
 )
 from discreet.providers import chat_model as model_by_name
@@ -41,6 +46,7 @@ from discreet.providers.tokens import count_tokens
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.vault import default_vault
 from discreet.settings import Settings, load_settings
+from discreet.state.records import Provenance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,23 +65,20 @@ class Parts:
     settings: Settings
 
 
-def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -> Parts:
-    """Return the parts; `model` summarises where the options name nothing else.
+def make_parts(options: Options, model: Callable[[], BaseChatModel], *, stacklevel: int = 3) -> Parts:
+    """Return the parts; `model` returns what summarises where the options name nothing else.
 
     A warning about options points at the frame `stacklevel`, as `warnings.warn` counts.
 
     Raises:
         ConfigurationError: Options that contradict each other, or a setting can't be used.
     """
+    options = options.filled()
     settings = options.settings or load_settings()
     redactor = options.redactor or default_redactor()
-    if options.vault is None and settings.turn_vault != "memory":
-        warnings.warn(
-            f"DISCREET_TURN_VAULT={settings.turn_vault}, and the graph has no vault: the real values of its turns are known to "
-            "this process alone. Give it vault=storage.vault.",
-            stacklevel=stacklevel,
-        )
-    mask = TurnMask(redactor=redactor, vault=options.vault or default_vault(), pause=settings.pause_seconds)
+    mask = TurnMask(
+        redactor=redactor, vault=options.vault or default_vault(), pause=settings.pause_seconds, masks=options.mask
+    )
     remember = _what_to_remember(options, stacklevel + 1)
     forgotten = None if options.memories is None else ForgottenRounds(options.memories)
     summariser = _summariser(options, model, redactor, forgotten, remember)
@@ -91,9 +94,9 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
             memory_settings=memory_settings,
         ),
         save_input=make_save_input(
-            summarizer=options.summarizer or ChatModelSummarizer(model, redactor=redactor),
             max_chars=settings.max_input_chars,
             max_media_bytes=settings.max_media_bytes,
+            lenient=isinstance(options, MiddlewareOptions),
             mask=mask,
             short_term=options.short_term,
             begins=_begins(options),
@@ -112,7 +115,9 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
                 annotator=options.annotator or RuleAnnotator(), summariser=summariser, forgotten=forgotten
             ),
             mask=mask,
-            tool_loop_limit=settings.tool_loop_limit,
+            summarizer=options.summarizer
+            or (_media_summaries(model(), redactor) if isinstance(options, GraphOptions) else None),
+            tool_loop_limit=settings.tool_loop_limit if options.is_managed else sys.maxsize,
             told_tools=options.told_tools,
             default_user=settings.default_user,
         ),
@@ -121,6 +126,28 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
         retry=ModelRetry(seconds=settings.model_retry_seconds),
         settings=settings,
     )
+
+
+def _media_summaries(model: BaseChatModel, redactor: TextRedactor) -> MediaSummarizer | None:
+    """Return what has the model that answers say what media hold."""
+    return ChatModelSummarizer(model, redactor=redactor)
+
+
+class _ModelsOwn:
+    """Summarises with a model that is known once it was asked something."""
+
+    def __init__(self, model: Callable[[], BaseChatModel], window: int | None) -> None:
+        self._provider = lru_cache(maxsize=1)(lambda named: summary_provider_for(named, window=window))
+        self._model = model
+
+    @property
+    def provenance(self) -> Provenance:
+        """Which model summarises, to which instructions."""
+        return getattr(self._provider(self._model()), "provenance", Provenance())
+
+    async def summarize(self, rounds: Sequence[SpokenRound], *, earlier: str = "", max_tokens: int = 200) -> str:
+        """Return a summary of `rounds` and of what came before them."""
+        return await self._provider(self._model()).summarize(rounds, earlier=earlier, max_tokens=max_tokens)
 
 
 def _begins(options: Options) -> BeginsWork | None:
@@ -162,7 +189,7 @@ def _what_to_remember(options: Options, stacklevel: int) -> Remember:
 
 def _summariser(
     options: Options,
-    model: BaseChatModel,
+    model: Callable[[], BaseChatModel],
     redactor: TextRedactor,
     forgotten: ForgottenRounds | None,
     remember: Remember,
@@ -170,7 +197,7 @@ def _summariser(
     if options.summaries is None:
         return None
     keep = options.memories is not None and remember == "summaries"
-    provider = options.summary_provider or summary_provider_for(model, window=options.context_window_size)
+    provider = options.summary_provider or _ModelsOwn(model, options.context_window_size)
     return RollingSummariser(
         options.summaries,
         provider,

@@ -7,20 +7,14 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
-
-from discreet.redaction.placeholders import UNFINISHED
-from discreet.state.reasoning import SpokenStream
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 NEEDED: Final = ("values", "tasks")
 """Modes in which a run is watched, whoever looks on."""
-
-LONGEST: Final = 60
-"""Characters of a placeholder at most."""
 
 
 class Part(NamedTuple):
@@ -98,63 +92,3 @@ def reply_parts(
         Part((), "values", {messages_key: [*messages, reply]} if values is None else dict(values)),
     ]
     return [part for part in parts if part.mode in shape.modes]
-
-
-class MessagePieces:
-    """Messages that are streamed in pieces: without what the model reasons, and with no placeholder in two of them."""
-
-    def __init__(self) -> None:
-        self._texts: dict[tuple[str | None, Any], _PiecedText] = {}
-        """By message and index of the block."""
-        self._last: dict[str | None, Part] = {}
-
-    def feed(self, part: Part) -> Part:
-        """Return a piece of a message with what was held back before, and without what is now; any other part as it is."""
-        chunk, about = part.data if part.mode == "messages" else (None, None)
-        if not isinstance(chunk, AIMessageChunk):
-            return part
-        self._last[chunk.id] = part
-        last = chunk.chunk_position == "last"
-        content: Any = chunk.content
-        if isinstance(content, str):
-            content = self._text((chunk.id, None)).feed(content, last=last)
-        else:
-            content = [
-                {**block, "text": self._text((chunk.id, block.get("index"))).feed(block["text"], last=last)}
-                if isinstance(block, dict) and isinstance(block.get("text"), str)
-                else block
-                for block in content
-            ]
-        return part._replace(data=(chunk.model_copy(update={"content": content}), about))
-
-    def rest(self) -> list[Part]:
-        """Return what is still held back, of messages without an end."""
-        texts, self._texts = self._texts, {}
-        parts = []
-        for (message_id, index), pieces in texts.items():
-            if not (text := pieces.feed("", last=True)):
-                continue
-            part = self._last[message_id]
-            content: Any = text if index is None else [{"type": "text", "text": text, "index": index}]
-            parts.append(part._replace(data=(AIMessageChunk(content=content, id=message_id), part.data[1])))
-        return parts
-
-    def _text(self, key: tuple[str | None, Any]) -> _PiecedText:
-        return self._texts.setdefault(key, _PiecedText())
-
-
-class _PiecedText:
-    """One text that comes in pieces."""
-
-    def __init__(self) -> None:
-        self._spoken = SpokenStream()
-        self._held = ""
-        """What may be the beginning of a placeholder."""
-
-    def feed(self, piece: str, *, last: bool) -> str:
-        """Return what of the text up to here was not returned yet, and may be."""
-        text = self._held + self._spoken.feed(piece) + (self._spoken.close() if last else "")
-        begun = None if last else UNFINISHED.search(text, max(0, len(text) - LONGEST))
-        cut = len(text) if begun is None else begun.start()
-        self._held = text[cut:]
-        return text[:cut]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from discreet.metrics import annotation_failures
 from discreet.nodes.forgotten import ForgottenRounds
+from discreet.nodes.kept_texts import Lazily
 from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.nodes.rounds import ThreadRound, rounds_of
 from discreet.nodes.run import Run
@@ -38,9 +39,17 @@ class Annotating:
     seconds: float = SECONDS
 
     async def annotate(
-        self, run: Run, request: Request, earlier: Sequence[BaseMessage], *, said: str, heard: str, answered: str
+        self,
+        run: Run,
+        request: Request,
+        earlier: Sequence[BaseMessage],
+        *,
+        keep: Callable[[BaseMessage], BaseMessage] = lambda message: message,
+        said: str,
+        heard: str,
+        answered: str,
     ) -> Annotation:
-        """Return the annotation of a turn after the messages `earlier`, all of it redacted; an empty one if that fails."""
+        """Return the annotation of a turn, redacted, after the messages `earlier`, which `keep` redacts; an empty one if that fails."""
         try:
             async with asyncio.timeout(self.seconds):
                 told, may_be_about = await self._told(run, request, earlier, said)
@@ -51,7 +60,7 @@ class Annotating:
                     answered=answered,
                     media=request.get("media", []),
                     summary=untagged((await self._summary(run, rounds)).text),
-                    earlier=[each.spoken for each in rounds],
+                    earlier=Lazily(rounds, lambda each: _kept(each, keep).spoken),
                 )
                 annotation = await self.annotator.annotate(turn)
                 return annotation if may_be_about else annotation.model_copy(update={"intent": None})
@@ -75,3 +84,7 @@ class Annotating:
         if self.summariser is None:
             return RollingSummary()
         return await self.summariser.of_rounds(run.user_id, run.thread_id, rounds)
+
+
+def _kept(said: ThreadRound, keep: Callable[[BaseMessage], BaseMessage]) -> ThreadRound:
+    return said._replace(said=[*map(keep, said.said)], answered=[*map(keep, said.answered)])

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
-from discreet.nodes.masking import MaskedTurn
+from discreet.nodes.masking import OpenTurn
 from discreet.nodes.node import Node, State, Update, messages_in, read
 from discreet.nodes.prompting import Prompting, definitions_of
 from discreet.nodes.provenance import with_origin
@@ -78,7 +78,7 @@ def make_assistant(
             bool(tools) and read(state, "remaining_steps", STEPS) < STEPS
         )
 
-        async def once(model: BaseChatModel, config: RunnableConfig) -> tuple[AIMessage, MaskedTurn]:
+        async def once(model: BaseChatModel, config: RunnableConfig) -> tuple[AIMessage, OpenTurn]:
             prompt, turn = await prompting.prompt(
                 messages,
                 read(state, memories_key, ()),

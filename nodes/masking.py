@@ -1,9 +1,10 @@
-"""Placeholders in the state, real values for the model and the tools.
+"""Placeholders in the state where somebody else stores it, real values for the model and the tools.
 
-While a turn runs, its messages stand in the state redacted. What they said is in the vault: until the turn is over the
-messages themselves, so that a model gets back exactly what it wrote (signed reasoning, for example); and for longer the
-values by placeholder of its thread, so that "send it there" works in the next turn. What the vault has lost stays a
-placeholder.
+Under one of our checkpointers, or none, the state holds what was said: what is written is redacted where it is written. Under
+anybody else's, and on a server, the messages of a running turn stand in the state redacted. What they said is in the vault then:
+until the turn is over the messages themselves, so that a model gets back exactly what it wrote (signed reasoning, for example);
+and for longer the values by placeholder of its thread, so that "send it there" works in the next turn. What the vault has lost
+stays a placeholder.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -25,11 +26,11 @@ from langgraph.errors import GraphInterrupt
 
 from discreet.metrics import vault_failures
 from discreet.nodes.redaction_cache import RedactionCache
-from discreet.nodes.run import Run, describe_run, kept_tools
+from discreet.nodes.run import Run, describe_run, is_stored_by_others, kept_tools, thread_of_run
 from discreet.nodes.state_messages import dumped, redacted_copy, restored
 from discreet.nodes.turn import turn_start
-from discreet.ports import TextRedactor, ThreadAware, TurnVault
-from discreet.redaction import resolve
+from discreet.ports import TextRedactor, ThreadAware, TurnVault, of_thread
+from discreet.redaction import resolve, untagged
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.message_codec import same_kind
 from discreet.redaction.placeholder_key import default_key
@@ -49,6 +50,45 @@ TOOL_SECONDS: Final = 600.0
 question."""
 
 
+class OpenTurn:
+    """A turn whose state holds what was said: nothing is masked, and nothing has to be put back."""
+
+    is_masked = False
+
+    async def masked(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+        """Return `messages` as the state takes them, each with an id."""
+        return [m if m.id else m.model_copy(update={"id": str(uuid4())}) for m in messages]
+
+    async def masked_value(self, value: Any, *, trusted: bool = False) -> Any:
+        """Return `value` as the state takes it."""
+        return value
+
+    async def masked_pause(self, pause: GraphInterrupt) -> GraphInterrupt:
+        """Return a pause as the state takes it."""
+        return pause
+
+    def keep(self, original: BaseMessage) -> None:
+        """Give the model `original` in the place of the message of its id that `masked` returns next."""
+
+    def real(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+        """Return the messages as they were said."""
+        return list(messages)
+
+    def resolved(self, value: Any) -> Any:
+        """Return any object with the values of this thread in it."""
+        return value
+
+    def text(self, text: str) -> str:
+        """Return `text` with the values of this thread in it."""
+        return text
+
+    async def end(self, messages: Iterable[BaseMessage]) -> None:
+        """Forget the turn, and of its thread the values that no message shows: `messages` are what is kept of the turn."""
+
+    async def forget(self) -> None:
+        """Forget the turn and all values of its thread."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TurnMask:
     """Masks and resolves the messages of threads. One for all nodes of a graph, or each its own over the same vault."""
@@ -60,18 +100,33 @@ class TurnMask:
     pause: float = field(default_factory=lambda: load_settings().pause_seconds)
     """Seconds that a person may take to answer: a turn that is not over keeps its values for that long at least. When it
     is over they live on for the vault's own time. Default: DISCREET_PAUSE_SECONDS."""
+    masks: bool | Literal["auto"] = "auto"
+    """Whether the state is masked. "auto": unless one of our checkpointers stores it, or nobody does, see `is_stored_by_others`."""
     clean: RedactionCache = field(default_factory=RedactionCache, repr=False)
     """Texts that were redacted before; a thread's history need not be read again in every turn."""
 
-    async def turn(self, messages: Sequence[BaseMessage], *, run: Run | None = None) -> MaskedTurn:
+    async def turn(self, messages: Sequence[BaseMessage], *, run: Run | None = None) -> OpenTurn:
         """Return the running turn of `messages` with what the vault has of it and of its thread; `run` is the current one."""
+        if not self.is_on:
+            return OpenTurn()
         turn = MaskedTurn(self, run or describe_run(), messages)
         await turn.look_up()
         return turn
 
+    @property
+    def is_on(self) -> bool:
+        """Whether the state of the run that asks is masked."""
+        return is_stored_by_others() if self.masks == "auto" else self.masks
 
-class MaskedTurn:
-    """One turn: what goes into the state, and what comes out for the model and the tools."""
+    def as_kept(self, text: str) -> str:
+        """Return `text` as it is kept beyond the thread that says it: redacted, and without tags."""
+        return untagged(of_thread(self.redactor, thread_of_run()).redact(text))
+
+
+class MaskedTurn(OpenTurn):
+    """A turn whose state holds placeholders: what goes into it, and what comes out for the model and the tools."""
+
+    is_masked = True
 
     def __init__(self, mask: TurnMask, run: Run, messages: Sequence[BaseMessage]) -> None:
         """Know nothing of what the vault has: see `look_up`."""

@@ -1,4 +1,4 @@
-"""Take the media out of a user's message: what is kept is a summary and metadata, never the payload nor the transcript."""
+"""Read the media of a user's message: what is kept of them is a summary and metadata, never the payload nor the transcript."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 import logging
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from langchain_core.messages import HumanMessage
@@ -19,7 +20,7 @@ from discreet.ports import Media, MediaSummarizer
 from discreet.ports.media import payload_of
 from discreet.providers.media import GivenSummarizer
 from discreet.providers.sentences import first_sentences
-from discreet.state.media import MediaMeta, Modality
+from discreet.state.media import MediaMeta, Modality, media_texts
 from discreet.state.message_text import joined
 from discreet.state.text import storable
 
@@ -38,8 +39,8 @@ MAX_LABEL_CHARS: Final = 50
 MAX_DURATION_MS: Final = 24 * 3_600_000
 """A day. A longer recording has no length here rather than an absurd one."""
 
-SUMMARY_SECONDS: Final = 30.0
-"""One summary takes this long at most; `ChatModelSummarizer` gives its model 25 s, and then does without it."""
+SUMMARY_SECONDS: Final = 10.0
+"""One summary takes this long at most: the answer is there, and the end of its turn waits; `ChatModelSummarizer` gives its model 8 s."""
 
 
 def split_message(message: HumanMessage, *, max_bytes: int) -> tuple[list[str], list[Media]]:
@@ -74,46 +75,38 @@ def split_message(message: HumanMessage, *, max_bytes: int) -> tuple[list[str], 
     return [text for text in texts if text], media
 
 
-async def summarize_all(
-    media: Sequence[Media], summarizer: MediaSummarizer, otherwise: MediaSummarizer | None = None
-) -> list[str]:
-    """Return a summary of each medium, in their order, made at once.
+async def with_summaries(message: HumanMessage, summarizer: MediaSummarizer | None = None) -> HumanMessage:
+    """Return `message` with a summary in the block of each medium that has none, as far as somebody says it; itself if nobody does.
 
-    Where the summarizer fails or takes longer than `SUMMARY_SECONDS`, `otherwise` makes it, by default `GivenSummarizer`.
-
-    Raises:
-        MediaSummaryUnavailableError: For one of them there is nothing to make a summary from. The others are given up.
+    `summarizer` is asked, all media at once, for `SUMMARY_SECONDS` at most. Where it fails, or there is none, a transcript is told by its
+    length and topics.
     """
-    otherwise = otherwise or GivenSummarizer()
     try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_summary(item, summarizer, otherwise)) for item in media]
-    except BaseExceptionGroup as failed:
-        raise failed.exceptions[0] from None
-    return [task.result() for task in tasks]
-
-
-def with_summaries(message: HumanMessage, summaries: Sequence[str]) -> HumanMessage:
-    """Return a copy for the turn's vault whose media have their summaries beside them, where `for_model` finds them."""
-    waiting = iter(summaries)
+        _, media = await asyncio.to_thread(split_message, message, max_bytes=sys.maxsize)
+    except InputError:
+        return message
+    waiting = iter(await asyncio.gather(*(_summary(each, summarizer) for each in media)))
     blocks = [
-        {**block, "summary": next(waiting)} if block.get("type") in MODALITIES else block
-        for block in standard_blocks(message.content)
+        _summarised(block, next(waiting)) if standard.get("type") in MODALITIES else block
+        for block, standard in zip(message.content, standard_blocks(message.content), strict=True)
     ]
-    return message.model_copy(update={"content": blocks})
+    return message if blocks == message.content else message.model_copy(update={"content": blocks})
 
 
-def for_model(content: str | list[Any], able: Collection[Modality], summary: str = "") -> str | list[Block]:
+def _summarised(block: Any, summary: str) -> Any:
+    return {**block, "summary": summary} if summary and isinstance(block, dict) else block
+
+
+def for_model(content: str | list[Any], able: Collection[Modality]) -> str | list[Block]:
     """Return what the chat model gets of the user's original message while its turn runs.
 
     Text stays. A transcript or caption that came along is a text marked `[voice transcript]` or `[image caption]`. A
     payload goes as it came, without anything that providers do not know, if the model is `able` to take it; else the
-    words, and without those the summary. A recording by URL goes as words too, since few providers take it.
+    words, and without those what stands for the medium. A recording by URL goes as words too, since few providers take it.
 
     Args:
-        content: Of the message before `save_input`, or of `with_summaries`.
+        content: Of the user's message.
         able: What the model takes, see `discreet.providers.media.modalities_of`.
-        summary: Stands once for the media that have neither a summary of their own nor words.
     """
     if isinstance(content, str):
         return content
@@ -121,8 +114,7 @@ def for_model(content: str | list[Any], able: Collection[Modality], summary: str
     for block in standard_blocks(content):
         modality = MODALITIES.get(str(block.get("type")))
         if modality is not None:
-            found, summary = _for_model(block, modality, able, summary)
-            parts += found
+            parts += _for_model(block, modality, able)
         elif block.get("type") == "text" and block.get("text"):
             parts.append(_text(str(block["text"])))
     if all(part["type"] == "text" for part in parts):
@@ -130,19 +122,14 @@ def for_model(content: str | list[Any], able: Collection[Modality], summary: str
     return parts
 
 
-def _for_model(block: Block, modality: Modality, able: Collection[Modality], summary: str) -> tuple[list[Block], str]:
-    """Return the parts for one medium, and the message's summary unless it is among them."""
+def _for_model(block: Block, modality: Modality, able: Collection[Modality]) -> list[Block]:
     words = [
         _text(f"[{modality} {what}] {text}") for what in ("transcript", "caption") if (text := _words(block, what))
     ]
     payload = payload_of({**block, "mime_type": known_mime(block, modality)}) if modality in able else None
     if payload is not None and not (modality == "voice" and "url" in payload):
-        return [*words, payload], summary
-    if words:
-        return words, summary
-    if own := _words(block, "summary"):
-        return [_text(f"[{modality}] {own}")], summary
-    return ([_text(f"[{modality}] {summary}")] if summary else []), ""
+        return [*words, payload]
+    return words or [_text(each) for each in media_texts([block])]
 
 
 def _text(text: str) -> Block:
@@ -203,15 +190,18 @@ def _labels(said: object) -> list[str]:
     return [text for text in dict.fromkeys(texts) if 0 < len(text) <= MAX_LABEL_CHARS][:MAX_TAGS]
 
 
-async def _summary(media: Media, summarizer: MediaSummarizer, otherwise: MediaSummarizer) -> str:
-    """Return one to three sentences, whatever the summarizer says."""
+async def _summary(media: Media, summarizer: MediaSummarizer | None) -> str:
+    """Return what is to be noted of a medium; empty if it came with a summary, or there is nothing to tell."""
+    if media.given:
+        return ""
+    given, summary = GivenSummarizer(), ""
     try:
         async with asyncio.timeout(SUMMARY_SECONDS):
-            summary = first_sentences(await summarizer.summarize(media))
+            summary = first_sentences(await (summarizer or given).summarize(media))
     except InputError:
-        summary = ""
+        return ""
     except Exception as error:  # noqa: BLE001  # a summarizer of the user's own; what came along is not lost
-        cause, summary = type(error).__name__, ""
+        cause = type(error).__name__
         media_summary_fallbacks.labels(cause).inc()
         logger.warning("media_summary_failed modality=%s cause=%s", media.modality, cause)
-    return summary or await otherwise.summarize(media)
+    return summary or (await given.summarize(media) if media.transcript else "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
@@ -15,7 +17,9 @@ from discreet.checkpoint.messages import dangling
 from discreet.errors import UserErasedError
 from discreet.nodes.annotating import Annotating
 from discreet.nodes.answers import answers
+from discreet.nodes.kept_texts import KeptTexts, Lazily
 from discreet.nodes.masking import TurnMask
+from discreet.nodes.media import with_summaries
 from discreet.nodes.node import Node, State, Update, messages_in, read
 from discreet.nodes.provenance import limit_was_hit, provenance
 from discreet.nodes.query import query_of
@@ -24,10 +28,9 @@ from discreet.nodes.run import describe_run, kept_tools
 from discreet.nodes.sinks import FilteredTurn, LogSink, Sink, write_all
 from discreet.nodes.state_messages import redacted_copy
 from discreet.nodes.turn import tool_rounds, turn_start, unanswered
-from discreet.ports import ConversationLog, TextRedactor, of_thread
+from discreet.ports import ConversationLog, MediaSummarizer, TextRedactor, of_thread
 from discreet.redaction import untagged
-from discreet.redaction.blocks import redact_blocks
-from discreet.state.message_text import is_persons, is_summary, text_blocks, text_of
+from discreet.state.message_text import is_persons, is_summary, text_of
 
 
 def make_persist_filtered(
@@ -36,6 +39,7 @@ def make_persist_filtered(
     sinks: Sequence[Sink] = (),
     annotating: Annotating | None = None,
     mask: TurnMask | None = None,
+    summarizer: MediaSummarizer | None = None,
     tool_loop_limit: int = 8,
     told_tools: Collection[str] = (),
     default_user: str | None = None,
@@ -47,11 +51,11 @@ def make_persist_filtered(
 ) -> Node:
     """Return the node `persist_filtered`.
 
-    In the state, the running turn shrinks to the user's message and what they saw as the answer
-    (`discreet.nodes.answers`), both redacted; tool calls, tool results, reasoning, system messages and everything else is
-    removed, also what a turn that failed has left. Calls of tools that the policy of the run's checkpointer names stay, with their
-    results, up to the answer: redacted, and no part of what goes anywhere else. Then the turn goes to `log` and to all of `sinks`. One that
-    fails costs the turn its place there, never its answer; a log event and a metric say so.
+    The user's message and what they saw as the answer (`discreet.nodes.answers`), both redacted, go to `log` and to all of
+    `sinks`. One that fails costs the turn its place there, never its answer; a log event and a metric say so. Under one of our
+    checkpointers, or none, the state stays as it is: what of it is stored is the checkpointer's to say. Where somebody else stores it, the
+    running turn shrinks to these two messages; tool calls, tool results, reasoning, system messages and everything else are removed, also
+    what a turn that failed has left.
 
     A turn whose last call has no result waits for one of the client's tools. It goes to the same places with what was said so far,
     since the result may never come; the state stays as it is. Once it has come, the whole turn takes the place of that.
@@ -61,6 +65,8 @@ def make_persist_filtered(
         sinks: Where else turns go, see `discreet.nodes.sinks`.
         annotating: Says what is noted of each turn; by default rules do, see `discreet.providers.annotator`.
         mask: Puts placeholders in place of sensitive values, and forgets the turn; by default the process's.
+        summarizer: Says what images and recordings of the turn hold, once it is answered. Default: what came along with them; of a
+            transcript its length and topics. Where nothing says it, kind and size are kept.
         tool_loop_limit: Rounds of tool calls from which on a turn counts as looped.
         told_tools: Names of tools with `return_direct` whose text may be kept as the answer.
         default_user: user_id for runs that name none.
@@ -75,6 +81,7 @@ def make_persist_filtered(
     """
     mask = mask or TurnMask()
     annotating = annotating or Annotating()
+    kept_texts = KeptTexts()
     places = [*([LogSink(log)] if log is not None else []), *sinks]
 
     async def persist_filtered(state: State) -> Update:
@@ -84,26 +91,27 @@ def make_persist_filtered(
         run = describe_run(default_user=default_user)
         redactor = of_thread(mask.redactor, run.thread_id)
         masked = await mask.turn(messages)
-        # Of a tool's text the state has the beginning alone.
+        # Of a tool's text a masked state has the beginning alone.
         whole = [masked.real([m])[0] if isinstance(m, ToolMessage) and m.name in told_tools else m for m in turn]
         seen: Sequence[BaseMessage] = answers(
             whole, structured=None if waits else read(state, structured_key), told_tools=told_tools, over=not waits
         )
         if turn and isinstance(turn[-1], ToolMessage):  # what a tool says was not masked whole before
             seen = await masked.masked(seen)
-        kept: list[BaseMessage] = [
-            HumanMessage(redact_blocks(text_blocks(m.content), redactor), id=m.id) for m in turn if is_persons(m)
-        ]
+        summarised = [] if waits else await _summarised(masked.real(turn), summarizer)
+        described = {message.id: message for message in summarised}
+        keep = partial(kept_texts.message, run.thread_id, redactor=redactor)
+        users = [described.get(m.id, m) for m in turn if is_persons(m)]
         pairs = await asyncio.to_thread(_pairs, turn, seen, redactor, kept_tools())
         called = {m.id for m in pairs}  # text beside a call may be the answer
-        kept += [
-            AIMessage(redact_blocks(text_blocks(m.content), redactor), id=f"{m.id}{ANSWER}" if m.id in called else m.id)
-            for m in seen
-        ]
+        kept = await asyncio.to_thread(
+            lambda: [
+                *map(keep, users),
+                *(keep(m.model_copy(update={"id": f"{m.id}{ANSWER}"}) if m.id in called else m) for m in seen),
+            ]
+        )
         earlier = [m for m in messages[: len(messages) - len(turn)] if not isinstance(m, SystemMessage)]
-        kept_ids = {message.id for message in (*earlier, *filter(is_summary, turn), *pairs, *kept)}
         spoken = [m for m in earlier if isinstance(m, HumanMessage) or is_answer(m)]
-        removed = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in kept_ids]
         start = turn_start(turn)
         if places and start is not None:
             request = read(state, request_key) or new_request(turn[start], run)
@@ -117,8 +125,11 @@ def make_persist_filtered(
                 ended_at=datetime.now(UTC),
                 looped=limit_was_hit(turn) or tool_rounds(messages) >= tool_loop_limit,
                 provenance=provenance(turn, run, source="turns"),
-                annotation=await annotating.annotate(run, request, spoken, said=said, heard=heard, answered=answered),
-                conversation=[*spoken, *kept],
+                annotation=await annotating.annotate(
+                    run, request, spoken, keep=keep, said=said, heard=heard, answered=answered
+                ),
+                conversation=Lazily([*spoken, *kept], keep),
+                position=2 * (sum(map(is_persons, [*spoken, *kept])) - 1),
                 waits=waits,
             )
             try:
@@ -129,10 +140,22 @@ def make_persist_filtered(
         if waits:
             request = read(state, request_key)
             return {} if request is None else {request_key: {**request, "waits": True}}
+        over: dict[str, Any] = {request_key: None, gate_key: None, memories_key: []}
+        if not masked.is_masked:  # what of the state is stored is up to who stores it
+            return {messages_key: summarised, **over} if summarised else over
         await masked.end([*pairs, *kept])
-        return {messages_key: [*removed, *pairs, *kept], request_key: None, gate_key: None, memories_key: []}
+        kept_ids = {message.id for message in (*earlier, *filter(is_summary, turn), *pairs, *kept)}
+        removed = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in kept_ids]
+        return {messages_key: [*removed, *pairs, *kept], **over}
 
     return Node("persist_filtered", persist_filtered, request_key=request_key)
+
+
+async def _summarised(turn: Sequence[BaseMessage], summarizer: MediaSummarizer | None) -> list[HumanMessage]:
+    """Return the user's messages of a turn whose media `summarizer` says something of, with that in their blocks."""
+    given = [m for m in turn if is_persons(m) and isinstance(m, HumanMessage) and not isinstance(m.content, str)]
+    found = await asyncio.gather(*(with_summaries(message, summarizer) for message in given))
+    return [now for now, was in zip(found, given, strict=True) if now is not was]
 
 
 def _pairs(

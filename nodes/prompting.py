@@ -17,7 +17,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, To
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from discreet.nodes.forgotten import ForgottenRounds
-from discreet.nodes.masking import MaskedTurn, TurnMask
+from discreet.nodes.masking import OpenTurn, TurnMask
 from discreet.nodes.media import for_model
 from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.nodes.rounds import rounds_of, window
@@ -81,7 +81,7 @@ class Prompting:
         tools: str = "",
         instructions: str | None = None,
         last_words: bool = False,
-    ) -> tuple[AssembledPrompt, MaskedTurn]:
+    ) -> tuple[AssembledPrompt, OpenTurn]:
         """Return the prompt for the model, and the turn that masks its answer.
 
         Args:
@@ -161,7 +161,7 @@ class Prompting:
         return "\n".join(filter(None, (summary, digest))), [message for said in split[rounds:] for message in said]
 
     async def _parts(
-        self, messages: Sequence[BaseMessage], run: Run, turn: MaskedTurn, able: Collection[Modality]
+        self, messages: Sequence[BaseMessage], run: Run, turn: OpenTurn, able: Collection[Modality]
     ) -> tuple[str, list[BaseMessage], list[BaseMessage]]:
         """Return the summary, the earlier messages that it does not cover, and the running turn with its real values."""
         summary, rounds = RollingSummary(), rounds_of(messages[: turn_start(messages)])

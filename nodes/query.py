@@ -8,8 +8,6 @@ from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import for_model
 from discreet.nodes.node import State, messages_in, read
 from discreet.nodes.turn import query_text, turn_start
-from discreet.redaction import untagged
-from discreet.state.conversation import Request
 from discreet.state.media import TRANSCRIPT_MARK
 
 
@@ -21,10 +19,13 @@ async def query_of(
     The gate and the retrieval both embed exactly this, so that the second finds the vector of the first in the cache.
     """
     messages = messages_in(state, messages_key)
-    request: Request | None = read(state, request_key)
     start = turn_start(messages)
-    if start is None or request is None or request["modality"] == "text":
-        return query_text(messages)
-    (said,) = (await mask.turn(messages)).real([messages[start]])
-    words = str(for_model(said.content, able=())).replace(TRANSCRIPT_MARK, "").strip()
-    return untagged(await asyncio.to_thread(mask.redactor.redact, words))
+    if start is None:
+        return ""
+    turn, request = await mask.turn(messages), read(state, request_key)
+    said = messages[start]
+    if not turn.is_masked or (request is not None and request["modality"] != "text"):
+        (said,) = turn.real([said])
+        words = str(for_model(said.content, able=())).replace(TRANSCRIPT_MARK, "").strip()
+        return await asyncio.to_thread(mask.as_kept, words)
+    return query_text(messages)

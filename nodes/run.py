@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +19,11 @@ from discreet.state.request_ref import REQUEST_REF
 
 CHECKPOINTER: Final = "__pregel_checkpointer"
 """Where LangGraph's config has the checkpointer of a run: some store a thread of None, which all would share."""
+
+SERVERS: Final = ("langgraph_api", "aegra_api")
+"""What LangGraph's server, and the one that runs without it, are made of. A process of theirs has them imported before a graph runs."""
+
+SAVERS: Final = (("discreet.checkpoint.saver", "RedactingSaver"), ("discreet.checkpoint.sync", "RedactingSyncSaver"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +84,30 @@ def kept_tools() -> Collection[str]:
     """Return the names of the tools whose calls and results the checkpointer of the run keeps: what its policy says, if it is one of ours."""
     found = checkpoints_of_run()
     return found[0].policy.tools if found is not None and isinstance(found[0], KeepsTools) else ()
+
+
+def is_stored_by_others() -> bool:
+    """Tell whether somebody stores the state of the run that calls this as it is: a checkpointer that is none of ours, or a server.
+
+    It is so wherever that can't be told: outside of a run, and under what wraps one of our checkpointers or adds to it.
+    """
+    configurable = _configurable()
+    if CHECKPOINTER not in configurable or _is_on_server(configurable):
+        return True
+    saver = configurable[CHECKPOINTER]
+    return saver is not None and not (_is_ours(saver) and saver.restores)
+
+
+def _is_ours(saver: object) -> bool:
+    """Tell whether a checkpointer is one of ours, by its very class. None was made whose module was not imported: nodes need no psycopg."""
+    return any(type(saver) is getattr(sys.modules.get(module), name, None) for module, name in SAVERS)
+
+
+def _is_on_server(configurable: Mapping[str, Any]) -> bool:
+    """Tell whether a server runs this: it stores what runs are given and give, whatever their checkpointer is."""
+    return any(name in sys.modules for name in SERVERS) or any(
+        key == REQUEST_REF or key.startswith("langgraph_auth") for key in configurable
+    )
 
 
 def step_of_run() -> int:

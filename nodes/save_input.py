@@ -1,4 +1,4 @@
-"""First node of a turn: check the user's message, give the turn an id, keep a summary of media and not the media."""
+"""First node of a turn: check the user's message, and give the turn an id."""
 
 from __future__ import annotations
 
@@ -7,36 +7,32 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
-from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
 from discreet.access.epochs import NEVER_ERASED, Beginning, run_began_after
 from discreet.checkpoint.answers import is_answer
+from discreet.checkpoint.messages import without_dead_calls
 from discreet.checkpoint.run_input import orphans
-from discreet.errors import InputError
-from discreet.nodes.input_check import InputCheck
+from discreet.errors import EmptyInputError, InputError
+from discreet.nodes.input_check import InputCheck, newest
 from discreet.nodes.masking import TurnMask
-from discreet.nodes.media import for_model, with_summaries
 from discreet.nodes.node import Node, State, Update, messages_in, read
-from discreet.nodes.refused import note_refused
 from discreet.nodes.requests import new_request
 from discreet.nodes.run import Run, control_of_run, describe_run
 from discreet.nodes.short_term import tolerant
-from discreet.nodes.system_messages import with_turn
-from discreet.nodes.taking import Taking
+from discreet.nodes.system_messages import is_past, with_turn
 from discreet.nodes.turn import turn_start, unanswered
-from discreet.ports import BeginsWork, MediaSummarizer, ShortTermStore
+from discreet.ports import BeginsWork, Media, ShortTermStore
 from discreet.state.conversation import Request
-from discreet.state.message_text import text_of
-
-MAX_HELD_CHARS = 2_000_000
-"""Of a message with media, in the vault while its turn runs: 1.5 MB of payload. Models take images of that size."""
+from discreet.state.message_text import text_blocks
+from discreet.state.text import storable
 
 
 def make_save_input(
     *,
-    summarizer: MediaSummarizer | None = None,
     max_chars: int = 20_000,
     max_media_bytes: int = 20_000_000,
+    lenient: bool = False,
     mask: TurnMask | None = None,
     short_term: ShortTermStore | None = None,
     begins: BeginsWork | None = None,
@@ -48,16 +44,16 @@ def make_save_input(
 ) -> Node:
     """Return the node `save_input`.
 
-    It takes the newest user message. Text loses NULs and lone surrogates; an image or a recording becomes its summary
-    under the same message id, and its metadata goes to the conversation log. What earlier turns have left that were
-    refused, or failed and were tried again, is removed, and the system messages of a turn that failed; another message that
-    waits for an answer stays. Results of calls in which the turn ended, for tools of the client, go on with that turn. From here on all messages in the state have placeholders; `assistant` and `tools` get the real
-    values from the vault of `mask`.
+    It takes the newest user message. Text loses NULs and lone surrogates; metadata of images and recordings go to the
+    conversation log. What earlier turns have left that were refused, or failed and were tried again, is removed, and the system
+    messages of a turn that failed; another message that waits for an answer stays. Results of calls in which the turn ended, for
+    tools of the client, go on with that turn. Where somebody else stores the state, all messages in it have placeholders from
+    here on; `assistant` and `tools` get the real values from the vault of `mask`.
 
     Args:
-        summarizer: Says what media holds. Default: the caption that came along, or length and topics of the transcript.
         max_chars: Longest text taken.
         max_media_bytes: Largest payload taken.
+        lenient: Take whatever comes, and leave all messages where they are; one that is not the user's begins no turn.
         mask: Redactor and vault; by default those of the process.
         short_term: Where the session becomes active; None keeps no sessions.
         begins: Says what the turn's work is known by, so that nothing of it is stored once the user was erased; for example
@@ -74,7 +70,18 @@ def make_save_input(
     """
     mask = mask or TurnMask()
     check = InputCheck(max_chars, max_media_bytes, messages_key)
-    taking = Taking(check=check, mask=mask, summarizer=summarizer)
+
+    async def taken(
+        messages: Sequence[BaseMessage], running: Request | None
+    ) -> tuple[HumanMessage, list[BaseMessage], Sequence[Media]]:
+        """Return the message that is to be answered, what stays of the thread before it, and its media."""
+        message = _users_message(messages, running)
+        media = await _media(check, message)
+        left = [each for each in messages if not is_past(each, message.id)]
+        if running is not None and running.get("waits"):
+            left = [each for each in without_dead_calls(left, None) if not _is_traffic(each)]
+        gone = {id(each) for each in unanswered(left) if each is not message and not await _may_stay(check, each)}
+        return message, [each for each in left if each is not message and id(each) not in gone], media
 
     async def save_input(state: State) -> Update:
         messages = messages_in(state, messages_key)
@@ -82,35 +89,97 @@ def make_save_input(
         if results := _results(messages, running):
             taken_results = {messages_key: await (await mask.turn(messages)).masked(results)}
             return taken_results if running is None else {**taken_results, request_key: {**running, "waits": False}}
-        try:
-            run = describe_run(default_user=default_user)
-            if begins is not None and not messages:  # LangGraph begins a thread anew whose paused turn is to be resumed
-                await begins.check_run(
-                    run.user_id, run.thread_id or "", datetime.now(UTC) - timedelta(seconds=mask.pause)
-                )
-            new = await taking.newest(messages, running)
-        except InputError:
-            await note_refused(mask, messages)
-            raise
-        request = new_request(new.message, run, new.media, mask.redactor.redact)
-        turn = await mask.turn([*new.before, new.message])
-        taken = new.said(request["message_id"])
-        if new.media:
-            turn.keep(_for_vault(with_summaries(new.message, new.summaries)))
-        elif isinstance(taken.content, list):  # the model gets its texts as one
-            turn.keep(taken.model_copy(update={"content": text_of(taken)}))
-        masked, began = await asyncio.gather(turn.masked([*new.before, taken]), _begin(short_term, begins, run))
+        run = describe_run(default_user=default_user)
+        if begins is not None and not messages:  # LangGraph begins a thread anew whose paused turn is to be resumed
+            await begins.check_run(run.user_id, run.thread_id or "", datetime.now(UTC) - timedelta(seconds=mask.pause))
+        if lenient and not (messages and isinstance(messages[-1], HumanMessage)):
+            return {request_key: None, gate_key: None, memories_key: []}
+        if lenient:
+            message, before, media = messages[-1], messages[:-1], await _media_if_any(check, messages[-1])
+        else:
+            message, before, media = await taken(messages, running)
+        request = new_request(message, run, media, mask.redactor.redact)
+        message = message if message.id else message.model_copy(update={"id": request["message_id"]})
+        turn = await mask.turn([*before, message])
+        masked, began = await asyncio.gather(
+            turn.masked([*before, message if lenient else _cleaned(message)]), _begin(short_term, begins, run)
+        )
         if began is not None:
             request["began"] = began
-        *before, said = (with_turn(message, request["message_id"]) for message in masked)
-        repeated = {m.id for m in unanswered(masked)[:-1] if isinstance(m, HumanMessage) and m.content == said.content}
-        stays = [*(m for m in before if m.id not in repeated), said]
+        stays = masked if lenient else _once([with_turn(each, request["message_id"]) for each in masked])
         was, ids = {id(m) for m in read(state, messages_key, ())}, {m.id for m in stays}
         gone = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in ids]
         changed = [m for m in stays if id(m) not in was]
         return {messages_key: [*gone, *changed], request_key: request, gate_key: None, memories_key: []}
 
-    return Node("save_input", save_input, check=check, mask=mask, request_key=None)
+    return Node("save_input", save_input, check=None if lenient else check, mask=mask, request_key=None)
+
+
+def _users_message(messages: Sequence[BaseMessage], request: Request | None) -> HumanMessage:
+    """Return the message that is to be answered: the newest.
+
+    A retry under the id of a message whose turn failed finds what that turn had done behind it.
+
+    Raises:
+        EmptyInputError: There is no message.
+        UnsupportedInputError: The newest message is not the user's.
+    """
+    if not messages:
+        raise EmptyInputError
+    message = messages[turn_start(messages) or 0]
+    is_retry = request is not None and request["message_id"] == message.id and not is_answer(messages[-1])
+    return message if is_retry and isinstance(message, HumanMessage) else newest(messages)
+
+
+async def _media(check: InputCheck, message: HumanMessage) -> Sequence[Media]:
+    """Return the media of a message that can be taken; payloads are hashed in a thread."""
+    if isinstance(message.content, str):
+        return check.message(message)[1]
+    return (await asyncio.to_thread(check.message, message))[1]
+
+
+async def _media_if_any(check: InputCheck, message: BaseMessage) -> Sequence[Media]:
+    try:
+        return await _media(check, message) if isinstance(message, HumanMessage) else ()
+    except InputError:
+        return ()
+
+
+async def _may_stay(check: InputCheck, message: BaseMessage) -> bool:
+    """Return whether a message that has no answer stays: a system message, or the user's if it could be taken."""
+    try:
+        return isinstance(message, SystemMessage) or (
+            isinstance(message, HumanMessage) and await _media(check, message) is not None
+        )
+    except InputError:
+        return False
+
+
+def _is_traffic(message: BaseMessage) -> bool:
+    """Whether `message` is of the tools of the turn before, which waited for a result and goes on no more."""
+    return isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and bool(message.tool_calls))
+
+
+def _cleaned(message: BaseMessage) -> BaseMessage:
+    """Return a message without what no database takes and providers refuse: NULs and lone surrogates."""
+    if all(storable(text) == text for text in text_blocks(message.content)):
+        return message
+    if isinstance(message.content, str):
+        return message.model_copy(update={"content": storable(message.content)})
+    blocks = [
+        {**block, "text": storable(block["text"])}
+        if isinstance(block, dict) and isinstance(block.get("text"), str)
+        else block
+        for block in message.content
+    ]
+    return message.model_copy(update={"content": blocks})
+
+
+def _once(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """Return `messages` without those before the newest that waited for an answer and say the same: it was tried again."""
+    said = messages[-1]
+    repeated = {m.id for m in unanswered(messages)[:-1] if isinstance(m, HumanMessage) and m.content == said.content}
+    return [each for each in messages if each.id not in repeated or each is said]
 
 
 def _results(messages: Sequence[BaseMessage], request: Request | None) -> list[BaseMessage]:
@@ -139,10 +208,3 @@ async def _begin(short_term: ShortTermStore | None, begins: BeginsWork | None, r
     if Beginning.of(began).epoch > NEVER_ERASED and (after := run_began_after(control_of_run())) is not None:
         await begins.check_run(run.user_id, run.thread_id or "", after)
     return began
-
-
-def _for_vault(message: HumanMessage) -> HumanMessage:
-    """Return what the vault holds of a message with media: all of it, or its words where the payload is too large."""
-    if len(str(message.content)) <= MAX_HELD_CHARS:
-        return message
-    return message.model_copy(update={"content": for_model(message.content, able=())})

@@ -46,20 +46,35 @@ _TYPES: Final = {
     *("image/webp", "image/heic", "audio/wav", "audio/mp3", "audio/ogg", "audio/webm", "audio/mp4", "audio/flac"),
 }
 """Media types that are written. Another is a text of the caller's, which could say anything."""
+SUMMARIES: Final = ("summary", "caption")
+"""Keys of a medium's block that say in a few words what it holds. Its transcript is not one of them: it is never kept."""
+
 _PAYLOADS: Final = ("base64", "data", "file_data", "result", "url", "image_url", "video_url")
 _NAMES: Final = ("mime_type", "media_type", "mime", "format")
 
 
-def labels(content: Any) -> list[str]:
-    """Return what stands for the media in a message's content where no text does: kind and size, of a URL the kind alone.
+def media_texts(content: Any, *, alone: bool = False) -> list[str]:
+    """Return what stands for the media in a message's content: the summary or caption that a block has, else kind and size, of a URL the kind.
+
+    Where one summary is all that there is (`alone`), it stands without the mark of what it is of.
 
     Example:
-        >>> labels([{"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png"}, {"type": "file", "file_id": "f"}])
+        >>> media_texts([{"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png"}, {"type": "file", "file_id": "f"}])
         ['[image/png, 8 B]', '[file]']
+        >>> media_texts([{"type": "image", "url": "…", "caption": "A cat."}])
+        ['[image] A cat.']
     """
     blocks = content if isinstance(content, list | tuple) else ()
     kinds = ((block, KINDS.get(str(block.get("type")))) for block in blocks if isinstance(block, Mapping))
-    return [_label(block, kind) for block, kind in kinds if kind is not None]
+    media = [(block, kind) for block, kind in kinds if kind is not None]
+    bare = alone and len(media) == 1
+    return [_summary(block, kind, bare=bare) or _label(block, kind) for block, kind in media]
+
+
+def _summary(block: Mapping[str, Any], kind: str, *, bare: bool) -> str:
+    """Return the summary or caption of a medium, marked with what it is of; empty if it has none."""
+    found = next((said for name in SUMMARIES if isinstance(said := block.get(name), str) and said.strip()), "")
+    return found if bare or not found else f"[{'voice' if kind == 'audio' else kind}] {found}"
 
 
 def _label(block: Mapping[str, Any], kind: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from discreet.state.media import labels
+from discreet.state.media import media_texts
 from discreet.state.reasoning import without_reasoning
 
 MADE_BY: Final = "lc_source"
@@ -35,25 +35,29 @@ TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 """Types of blocks of words: LangChain's, and those of OpenAI's Responses API, which clients pass on."""
 
 
-def text_blocks(content: Any) -> list[str]:
-    """Return the texts of a message's content: itself, or of a list its strings and blocks of text, in OpenAI's forms too. None is empty.
-
-    Of media without a word it is what stands for them, since providers refuse a message of nothing.
-
-    Example:
-        >>> text_blocks(["Hello", {"type": "text", "text": "Ann"}, {"type": "image", "url": "…"}])
-        ['Hello', 'Ann']
-        >>> text_blocks([{"type": "image", "url": "…"}])
-        ['[image]']
-    """
+def words_of(content: Any) -> list[str]:
+    """Return the texts of a message's content without its media: itself, or of a list its strings and blocks of text. None is empty."""
     if isinstance(content, str):
         return [str.__str__(content)] if content else []
     found = (
         block.get("text") if isinstance(block, dict) and block.get("type") in TEXT_TYPES else block
         for block in (content if isinstance(content, list | tuple) else ())
     )
-    texts = [str.__str__(text) for text in found if isinstance(text, str) and text]
-    return texts if any(not text.isspace() for text in texts) else labels(content) or texts
+    return [str.__str__(text) for text in found if isinstance(text, str) and text]
+
+
+def text_blocks(content: Any) -> list[str]:
+    """Return the texts of a message's content, in OpenAI's forms too, and behind them what stands for its media.
+
+    Example:
+        >>> text_blocks(["Hello", {"type": "text", "text": "Ann"}, {"type": "image", "url": "…"}])
+        ['Hello', 'Ann', '[image]']
+    """
+    texts = words_of(content)
+    if isinstance(content, str):
+        return texts
+    is_said = any(not text.isspace() for text in texts)
+    return [*texts, *media_texts(content, alone=not is_said)]
 
 
 def joined(texts: Iterable[str]) -> str:
@@ -84,7 +88,7 @@ def spoken_blocks(message: BaseMessage) -> list[str]:
     if not isinstance(message, AIMessage):
         return blocks
     spoken = without_reasoning(_SEAM.join(text.replace("\0", "") for text in blocks))
-    return [text for text in _SEAMS.split(spoken) if text and not text.isspace()] or labels(message.content)
+    return [text for text in _SEAMS.split(spoken) if text and not text.isspace()] or media_texts(message.content)
 
 
 def spoken_text(message: BaseMessage) -> str:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langgraph.types import StateSnapshot
 
 from discreet.checkpoint.answers import is_answer
 from discreet.errors import DiscreetError
-from discreet.graph.again import answered_parts, messages_in, paused_parts
+from discreet.graph.again import messages_in, paused_parts, repeated_parts
 from discreet.graph.deliveries import AGAIN, DELIVERY, Deliveries, Delivery
 from discreet.graph.guard.requests import Call
 from discreet.graph.once import TASK
-from discreet.graph.streams import Part, Shape, reply_parts
+from discreet.graph.streams import Shape, reply_parts
 from discreet.nodes.input_check import messages_of
 from discreet.nodes.run import run_of
-from discreet.ports import Claim, Done, Running
+from discreet.ports import Claim, Done, Running, of_thread
 from discreet.prompts.own_replies import render_reply
 from discreet.state.message_text import text_of
 from discreet.state.request_ref import REQUEST_DELIVERY
@@ -98,24 +98,14 @@ async def repeated(graph: GuardedGraph, call: Call, claim: Done | Running) -> As
         reply = AIMessage(text, response_metadata={DELIVERY: "still_working"})
         parts = reply_parts(said, reply, shape, node=DELIVERY, messages_key=key)
     elif claim.answer:
-        parts = _answered(said, claim.answer, await _state(graph, call), shape, key)
+        redactor = of_thread(graph.guard.redactor, call.thread_id)
+        parts = repeated_parts(said, claim.answer, await _state(graph, call), shape=shape, key=key, redactor=redactor)
     else:
         state = await _state(graph, call)
         values, interrupts = ({key: said}, ()) if state is None else (state.values, state.interrupts)
         parts = paused_parts(values, interrupts, shape)
     for part in parts:
         yield shape.shaped(part)
-
-
-def _answered(
-    said: Sequence[BaseMessage], answer: str, state: StateSnapshot | None, shape: Shape, key: str
-) -> list[Part]:
-    known = [] if state is None else messages_in(state.values, key)
-    places = [place for place, each in enumerate(known) if is_answer(each) and text_of(each) == answer]
-    if state is None or not places:  # a run without a thread, a recording in another one
-        reply: BaseMessage = AIMessage(answer, response_metadata={DELIVERY: "repeated"})
-        return reply_parts(said, reply, shape, node=DELIVERY, messages_key=key)
-    return answered_parts(known, places[-1], state.values, shape, key)
 
 
 async def _state(graph: GuardedGraph, call: Call) -> StateSnapshot | None:

@@ -42,7 +42,9 @@ class FilteredTurn:
     annotation: Annotation = field(default_factory=Annotation)
     """What is noted of the turn; empty if that failed."""
     conversation: Sequence[BaseMessage]
-    """The whole thread after this turn: user messages and answers with their ids, tagged."""
+    """The whole thread after this turn: user messages and answers with their ids, redacted as they are looked at, tagged."""
+    position: int = 0
+    """Of the user's message among those of the thread: 0, 2, 4 …; its answer comes next."""
     waits: bool = False
     """Whether it goes on once the result of one of the client's tools comes. It is handed on again then, under the same request id."""
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from discreet.nodes.sinks.filtered_turn import FilteredTurn
 from discreet.ports import Memories
-from discreet.state.message_text import is_persons
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
 
 
@@ -22,14 +21,13 @@ class TurnSink:
         user_id, request_id = turn.run.user_id, turn.request["request_id"]
         if user_id is None or request_id in await self.memories.forgotten(user_id, turn.thread_id):
             return
-        place = 2 * (sum(map(is_persons, turn.conversation)) - 1)
         texts = [("User", turn.said), ("Assistant", turn.answered)]
         records = [
             MemoryRecord(
                 type="turn",
                 text=f"{speaker}: {text}"[:MAX_MEMORY_CHARS],
                 thread_id=turn.thread_id,
-                position=place + offset,
+                position=turn.position + offset,
                 request_id=request_id,
                 app_name=turn.run.context.app_name,
                 agent_id=turn.run.context.agent_id,

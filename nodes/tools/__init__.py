@@ -20,7 +20,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from discreet.nodes.masking import MaskedTurn, TurnMask
+from discreet.nodes.masking import OpenTurn, TurnMask
 from discreet.nodes.node import Node, State, Update, messages_in
 from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.memory_forget import MemoryForget
@@ -36,12 +36,12 @@ ToolResult = ToolMessage | Command[Any]
 
 
 def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messages_key: str = "messages") -> Node:
-    """Return the node `tools`: LangGraph's `ToolNode` behind the turn's vault.
+    """Return the node `tools`: LangGraph's `ToolNode`, in a masked state behind the turn's vault.
 
-    Tools get the arguments that the model wrote and, where they ask for it, the state with the real messages. Their results
-    stand in the state redacted and shortened, and reach the model whole. A tool that fails answers with a typed
-    error, so that the model can tell the user, and so does one that would get a placeholder in the place of a value; a tool
-    whose `metadata` has `placeholders` set takes them. What a tool asks in a pause stands in the state redacted too.
+    Tools get the arguments that the model wrote and, where they ask for it, the state with the real messages. A tool that fails answers
+    with a typed error, so that the model can tell the user, and so does one that would get a placeholder in the place of a value; a tool
+    whose `metadata` has `placeholders` set takes them. In a masked state results stand redacted and shortened, and reach the model whole;
+    what a tool asks in a pause stands there redacted too.
 
     Args:
         tools: What the model may call.
@@ -65,6 +65,9 @@ def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messa
         messages = messages_in(state, messages_key)
         turn = await mask.turn(messages)
         said.set(turn_text(messages))
+        if not turn.is_masked:
+            done: Update = await node.ainvoke(state, get_config())
+            return done
         try:
             done = await node.ainvoke(_with(state, messages_key, turn.real(messages)), get_config())
         except GraphInterrupt as pause:
@@ -99,7 +102,7 @@ def _with(state: State, key: str, messages: list[BaseMessage]) -> State:
     return dataclasses.replace(state, **{key: messages})
 
 
-async def _masked(part: Any, turn: MaskedTurn, key: str) -> Any:
+async def _masked(part: Any, turn: OpenTurn, key: str) -> Any:
     """Return one output of the tool node with its messages masked."""
     if isinstance(part, Command):
         update = part.update

@@ -35,6 +35,8 @@ from discreet.settings import load_settings
 class TwoTierSaver(KeepsTools):
     """Holds the two tiers."""
 
+    restores = True
+
     def __init__(
         self,
         inner: BaseCheckpointSaver[Any],

@@ -26,8 +26,8 @@ from discreet.state.sentences import sentences
 
 logger = logging.getLogger(__name__)
 
-MODEL_SECONDS = 25.0
-"""Of the 30 that `save_input` waits for a summary; the rest is for doing without the model."""
+MODEL_SECONDS = 8.0
+"""Of the 10 that the end of a turn waits for a summary; the rest is for doing without the model."""
 
 MAX_TRANSCRIPT_CHARS = 20_000
 """Some twenty minutes of speech. Of a longer one the model reads both ends."""
