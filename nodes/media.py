@@ -19,9 +19,9 @@ from discreet.nodes.media_payload import digest_of, known_mime, mime_of, payload
 from discreet.ports import Media, MediaSummarizer
 from discreet.ports.media import payload_of
 from discreet.providers.media import GivenSummarizer
-from discreet.providers.sentences import first_sentences
 from discreet.state.media import MediaMeta, Modality, media_texts
 from discreet.state.message_text import joined
+from discreet.state.sentences import first_sentences
 from discreet.state.text import storable
 
 logger = logging.getLogger(__name__)

@@ -8,6 +8,8 @@ from typing import Any, Final, Literal
 
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
+from discreet.state.sentences import first_sentences
+
 Modality = Literal["text", "voice", "image"]
 
 TRANSCRIPT_MARK: Final = "[voice transcript]"
@@ -73,7 +75,8 @@ def media_texts(content: Any, *, alone: bool = False) -> list[str]:
 
 def _summary(block: Mapping[str, Any], kind: str, *, bare: bool) -> str:
     """Return the summary or caption of a medium, marked with what it is of; empty if it has none."""
-    found = next((said for name in SUMMARIES if isinstance(said := block.get(name), str) and said.strip()), "")
+    said = next((said for name in SUMMARIES if isinstance(said := block.get(name), str) and said.strip()), "")
+    found = first_sentences(said)
     return found if bare or not found else f"[{'voice' if kind == 'audio' else kind}] {found}"
 
 

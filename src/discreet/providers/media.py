@@ -17,12 +17,11 @@ from discreet.ports import Media, TextRedactor
 from discreet.ports.media import payload_of
 from discreet.prompts.media_summary import render_media_summary, render_transcript, render_transcript_summary
 from discreet.providers.recordings import count_words, describe_recording
-from discreet.providers.sentences import first_sentences
 from discreet.providers.vectors import embeddable
 from discreet.redaction.configured import default_redactor
 from discreet.state.media import Modality
 from discreet.state.message_text import spoken_text
-from discreet.state.sentences import sentences
+from discreet.state.sentences import first_sentences, sentences
 
 logger = logging.getLogger(__name__)
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from discreet.state.sentences import SENTENCE_END, sentences
-
-MAX_SENTENCES = 3
-MAX_SUMMARY_CHARS = 600
-"""Three sentences of 200 characters each, which is long for any of the four languages."""
+from discreet.state.sentences import SENTENCE_END
 
 _ATOM = re.compile(
     r"<[A-Z][A-Z0-9_:]*>|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|[^\s<\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+|<"
@@ -17,11 +13,6 @@ _ATOM = re.compile(
 """What is not cut in two: a placeholder, a character of a script without spaces, a word."""
 
 Fits = Callable[[str], bool]
-
-
-def first_sentences(text: str) -> str:
-    """Return the first three sentences of `text` on one line, cut at 600 characters."""
-    return " ".join(sentences(" ".join(text.split()))[:MAX_SENTENCES])[:MAX_SUMMARY_CHARS].strip()
 
 
 def shortened(text: str, fits: Fits) -> str:

@@ -1,11 +1,13 @@
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from discreet.metrics import persist_failures
+from discreet.nodes.masking import TurnMask
 from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.nodes.save_input import make_save_input
 from discreet.redaction.configured import default_redactor
 from discreet.testing import InMemoryConversationLog
 
+MASKED = TurnMask(masks=True)
 CALL = {"name": "lookup", "args": {"q": "RAW-ARG"}, "id": "call-1"}
 REQUEST = {
     "request_id": "r1",
@@ -37,8 +39,14 @@ def turn():
     ]
 
 
-async def test_the_turn_shrinks_to_the_redacted_message_and_answer(run_node):
+async def test_an_open_state_stays_as_it_is(run_node):
     state = await run_node(make_persist_filtered(), {"messages": turn(), "request": REQUEST})
+    assert state["messages"] == turn()
+    assert state["request"] is None
+
+
+async def test_a_masked_turn_shrinks_to_the_redacted_message_and_answer(run_node):
+    state = await run_node(make_persist_filtered(mask=MASKED), {"messages": turn(), "request": REQUEST})
     assert [(m.type, m.id, m.content) for m in state["messages"]] == [
         ("human", "e1", "earlier"),
         ("ai", "e2", "earlier answer"),
@@ -50,15 +58,15 @@ async def test_the_turn_shrinks_to_the_redacted_message_and_answer(run_node):
 
 async def test_a_turn_that_ends_in_a_call_waits_for_the_client_with_its_result(run_node):
     log = InMemoryConversationLog()
-    waiting = await run_node(make_persist_filtered(log=log), {"messages": turn()[:5], "request": REQUEST})
+    waiting = await run_node(make_persist_filtered(log=log, mask=MASKED), {"messages": turn()[:5], "request": REQUEST})
     assert waiting["messages"] == turn()[:5]
     assert [(each.request_id, each.output_text) for each in log.turns] == [(REQUEST["request_id"], "RAW-THOUGHT")]
     result = ToolMessage("Write to bob@example.com", id="t1", tool_call_id="call-1")
-    taken = await run_node(make_save_input(), {**waiting, "messages": [*waiting["messages"], result]})
+    taken = await run_node(make_save_input(mask=MASKED), {**waiting, "messages": [*waiting["messages"], result]})
     assert taken["messages"][:5] == turn()[:5]
     assert "bob@" not in taken["messages"][5].text
     done = {**taken, "messages": [*taken["messages"], AIMessage("Done.", id="a2")]}
-    state = await run_node(make_persist_filtered(log=log), done)
+    state = await run_node(make_persist_filtered(log=log, mask=MASKED), done)
     assert [(m.id, m.content) for m in state["messages"][3:]] == [("a2", "Done.")]
     assert [(each.request_id, each.output_text) for each in log.turns] == [(REQUEST["request_id"], "Done.")]
 
@@ -66,7 +74,7 @@ async def test_a_turn_that_ends_in_a_call_waits_for_the_client_with_its_result(r
 async def test_of_several_answers_all_are_kept_and_logged(run_node):
     log = InMemoryConversationLog()
     said = [HumanMessage("Hello", id="m1"), AIMessage("One.", id="a1"), AIMessage("Two.", id="a2"), SystemMessage("x")]
-    state = await run_node(make_persist_filtered(log=log), {"messages": said})
+    state = await run_node(make_persist_filtered(log=log, mask=MASKED), {"messages": said})
     assert [m.id for m in state["messages"]] == ["m1", "a1", "a2"]
     assert log.turns[0].output_text == "One.\nTwo."
 
@@ -102,11 +110,12 @@ async def test_a_log_that_fails_costs_the_row_and_not_the_answer(run_node, caplo
 
     before = persist_failures.labels("conversation_log", "ConnectionError")._value.get()
     state = await run_node(make_persist_filtered(log=Failing()), {"messages": turn(), "request": REQUEST})
-    assert state["messages"][-1].content == f"Sent to {placeholder()}."
+    assert state["messages"][-1].text == "Sent to ann@example.com."
     assert persist_failures.labels("conversation_log", "ConnectionError")._value.get() == before + 1
     assert "RAW-DETAIL" not in caplog.text
 
 
 async def test_it_works_in_a_graph_without_save_input(run_node):
-    state = await run_node(make_persist_filtered(log=InMemoryConversationLog()), {"messages": turn()})
+    node = make_persist_filtered(log=InMemoryConversationLog(), mask=MASKED)
+    state = await run_node(node, {"messages": turn()})
     assert len(state["messages"]) == 4
