@@ -14,17 +14,15 @@ import copy
 import hashlib
 import hmac
 import json
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Final, Literal
+from typing import Any, Literal
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.errors import GraphInterrupt
 
-from discreet.metrics import vault_failures
 from discreet.nodes.redaction_cache import RedactionCache
 from discreet.nodes.run import Run, describe_run, is_stored_by_others, kept_tools, thread_of_run
 from discreet.nodes.state_messages import dumped, redacted_copy, restored
@@ -36,18 +34,13 @@ from discreet.redaction.message_codec import same_kind
 from discreet.redaction.placeholder_key import default_key
 from discreet.redaction.placeholders import TAGGED
 from discreet.redaction.restoring import restore
+from discreet.redaction.thread_values import TOOL_SECONDS, failed
 from discreet.redaction.value_capture import CollectingRedactor
 from discreet.redaction.vault import default_vault
 from discreet.redaction.walker import redact_object
 from discreet.settings import load_settings
 from discreet.state.message_text import text_of
 from discreet.state.request_ref import values_ref
-
-logger = logging.getLogger(__name__)
-
-TOOL_SECONDS: Final = 600.0
-"""That a tool may work before it asks a person: what it was called with is held from the call on, a pause begins with the
-question."""
 
 
 class OpenTurn:
@@ -299,10 +292,3 @@ def turn_key(run: Run, message_id: str | None = None) -> str:
     """
     named = json.dumps([run.user_id, run.thread_id, message_id]).encode()
     return hmac.digest(default_key(), b"discreet vault\0" + named, hashlib.sha256).hex()
-
-
-def failed(doing: str, error: Exception) -> None:
-    """Say that the vault failed; the turn goes on with placeholders."""
-    cause = type(error).__name__
-    vault_failures.labels(cause).inc()
-    logger.warning("turn_vault_failed doing=%s cause=%s", doing, cause)

@@ -16,11 +16,12 @@ from discreet.graph.guard.failures import told
 from discreet.graph.guard.objects import RunObjects
 from discreet.graph.guard.requests import Call, resolved
 from discreet.graph.guard.texts import RunTexts
-from discreet.nodes.masking import failed, turn_key
+from discreet.nodes.masking import turn_key
 from discreet.nodes.run import run_of
 from discreet.ports import TextRedactor, TurnVault, of_thread
 from discreet.redaction.clean_texts import CleanTexts
 from discreet.redaction.placeholders import TAGGED
+from discreet.redaction.thread_values import failed
 from discreet.state.request_ref import values_ref
 
 INLINE_CHARS: Final = 4_000

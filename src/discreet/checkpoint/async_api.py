@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from inspect import iscoroutinefunction
@@ -20,6 +21,7 @@ from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST
 from discreet.checkpoint.run_input import take_given
+from discreet.checkpoint.shown import ThreadsSeen, shown
 from discreet.checkpoint.spill import Spilled, SpillStore
 from discreet.checkpoint.turn_ends import astore_end
 from discreet.checkpoint.write_plan import PutPlan
@@ -40,6 +42,7 @@ class AsyncApi(TwoTierSaver):
             stored = await self._durable.aget_tuple(strip(config))
             deleted, at = await self._alast_deletion(config, stored)
             since = max(since, deleted)
+            stored = await self._ashown(stored)
             await self._arejoin(config, stored)
             if (stored is None or UNFINISHED in stored.metadata) and self._interrupts.missing_ended(config):
                 await self._atake_history(config)
@@ -71,8 +74,9 @@ class AsyncApi(TwoTierSaver):
         if config is not None:
             await self._atake_history(config)
         listing = self._reader.listing(config, filter=filter, before=before, limit=limit)
+        seen: ThreadsSeen = {}
         async for stored in self._durable.alist(config, filter=filter, before=before, limit=limit):
-            for item in listing.upto(stored):
+            for item in listing.upto(await self._ashown(stored, seen) or stored):
                 yield item
         for item in listing.rest():
             yield item
@@ -114,7 +118,7 @@ class AsyncApi(TwoTierSaver):
             self._check_late(config)
             pause = self._tiers.plan_pause(config, writes)
             if call := self._tiers.plan_writes(config, writes, task_id, task_path):
-                await self._durable.aput_writes(*call)
+                await self._awith_values(config, self._durable.aput_writes(*call))
             if pause is not None:
                 await self._astore(config, pause)
             await self._aspill_pause(config)
@@ -137,6 +141,8 @@ class AsyncApi(TwoTierSaver):
         await self._maintenance.acopy_thread(source, target)
         await self._aobserve([source, target])
         self._scratch.copy(source, target)
+        if self._restores and (values := await self._values.avalues(source)):  # the copy has the same placeholders
+            await self._values.ahold(target, values, None)
         if (spill := self._aspill) and (paused := await spill.load(source)):
             await spill.save(target, Spilled.now(paused.head, paused.payload))
 
@@ -171,6 +177,8 @@ class AsyncApi(TwoTierSaver):
             self._tiers.forget_history(threads, turns=deletes)
         if deletes and (spill := self._aspill):
             await spill.drop(threads)
+        if deletes:
+            await self._aforget_values(threads)
 
     async def _alast_deletion(
         self, config: RunnableConfig, stored: CheckpointTuple | None
@@ -194,9 +202,19 @@ class AsyncApi(TwoTierSaver):
         self._late.observe(found.times)
         return found
 
+    async def _ashown(self, stored: CheckpointTuple | None, seen: ThreadsSeen | None = None) -> CheckpointTuple | None:
+        """Return `stored` with the values of its placeholders; those of threads that were `seen` are not asked for again."""
+        if not self._is_shown_otherwise(stored):
+            return stored
+        thread_id, _ = locate(stored.config)
+        seen = {} if seen is None else seen
+        if thread_id not in seen:
+            seen[thread_id] = await self._values.avalues(thread_id)
+        return shown(stored, self.policy, seen[thread_id])
+
     async def _alook_up(self, config: RunnableConfig, *, updating: bool = False) -> None:
         if where := self._tiers.unknown(config, updating=updating):
-            found = await self._durable.aget_tuple(where)
+            found = await self._ashown(await self._durable.aget_tuple(where))
             self._tiers.learn(found, starting=updating)
             await self._aseed(found)
 
@@ -210,8 +228,9 @@ class AsyncApi(TwoTierSaver):
         if plan.durable is not None:
             try:
                 put = partial(self._durable.aput, *self._late.since(plan.durable, config))
-                await (astore_end(put) if plan.closing else put())
+                await self._awith_values(config, astore_end(put) if plan.closing else put(), plan)
             except ThreadDeletedError:
+                await self._aforget_values([locate(config)[0]])
                 raise
             except BaseException as error:  # cancelled is not stored either
                 if not self._late.is_late(config):
@@ -219,17 +238,43 @@ class AsyncApi(TwoTierSaver):
                 raise
             if run_id := self._late.deleted_run(config):  # the deletion may have looked before this was there
                 await self._maintenance.adelete_for_runs([run_id])
+            if self._late.is_late(config):
+                await self._aforget_values([locate(config)[0]])
             self._late.check(config)
             for waiting in self._tiers.confirm(plan):
                 await self._durable.aput_writes(*waiting)
             if pause := self._tiers.replan_pause(plan):
                 await self._astore(config, pause)
-            if plan.closes and self._history_ttl and (spill := self._aspill) and not locate(plan.config)[1].ns:
-                ended = self._interrupts.ended(plan.config)
-                since = self._late.last_known(config)
-                await spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl, since=since)
-            if plan.closes and self._interrupts.over(plan.config) and (spill := self._aspill):
-                await spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
+            if plan.closes:
+                await self._aend_spilled(config, plan)
+
+    async def _awith_values(
+        self, config: RunnableConfig, storing: Awaitable[object], plan: PutPlan | None = None
+    ) -> None:
+        """Store something, and give the vault what its placeholders stand for beside that."""
+        if (held := self._tiers.to_hold(config, plan)) is None:
+            await storing
+            return
+        holding = self._values.ahold(locate(config)[0], held.values, held.seconds)
+        stored, is_held = await asyncio.gather(storing, holding, return_exceptions=True)
+        if isinstance(stored, BaseException):
+            raise stored
+        if is_held is True:
+            self._tiers.note_held(config, held)
+
+    async def _aend_spilled(self, config: RunnableConfig, plan: PutPlan) -> None:
+        """Keep a turn that is over in the spill, if such are kept, and take it out that had paused."""
+        if self._history_ttl and (spill := self._aspill) and not locate(plan.config)[1].ns:
+            ended = self._interrupts.ended(plan.config)
+            since = self._late.last_known(config)
+            await spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl, since=since)
+        if self._interrupts.over(plan.config) and (spill := self._aspill):
+            await spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
+
+    async def _aforget_values(self, thread_ids: Sequence[str]) -> None:
+        """Have the vault forget the values of threads that are deleted."""
+        for thread_id in thread_ids if self._restores else ():
+            await self._values.adrop(thread_id)
 
     async def _arejoin(self, config: RunnableConfig, stored: CheckpointTuple | None) -> None:
         """Take over a paused turn whose newest state another process has left."""

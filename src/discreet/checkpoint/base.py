@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Collection, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, Self, TypeGuard
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
@@ -23,12 +24,16 @@ from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
 from discreet.checkpoint.pruning import as_list
 from discreet.checkpoint.scratch import Scratch, ScratchLimits, limits_of
+from discreet.checkpoint.shown import has_placeholders
 from discreet.checkpoint.spill import SpillStore, SyncSpillStore
 from discreet.checkpoint.tiered_reader import TieredReader
 from discreet.checkpoint.tiers import Tiers
 from discreet.checkpoint.tripwire import TripwireSerializer
 from discreet.erased import Erased, on_erasure
 from discreet.errors import ConfigurationError
+from discreet.ports import TurnVault
+from discreet.redaction.thread_values import ThreadValues
+from discreet.redaction.vault import default_vault
 from discreet.settings import load_settings
 
 
@@ -47,6 +52,8 @@ class TwoTierSaver(KeepsTools):
         schema: str | None = None,
         pause_seconds: float | None = None,
         history_ttl: float | None = None,
+        vault: TurnVault | None = None,
+        restore: bool = True,
     ) -> None:
         """Store in `inner` what `policy` allows, and keep open turns in `scratch`.
 
@@ -56,6 +63,9 @@ class TwoTierSaver(KeepsTools):
 
         `pause_seconds`: how long a person may take to answer, in RAM and in the spill; default DISCREET_PAUSE_SECONDS.
         `history_ttl`: seconds for which turns that are over stay whole in the spill, so that any process can fork them.
+
+        `vault` holds what placeholders stand for, and a thread that is read again shows these values for as long as it has them;
+        default: that of the process. With `restore=False` they are neither held nor shown: the graph meets placeholders.
 
         Raises:
             ConfigurationError: There is a `history_ttl` and no spill to keep turns in.
@@ -77,6 +87,9 @@ class TwoTierSaver(KeepsTools):
         self.inner = inner
         self.policy = policy or CheckpointPolicy()
         self._schema = schema
+        self._vault, self._restores = vault, restore
+        self._values = ThreadValues(default_vault() if vault is None else vault)
+        self._bound = replace(self.policy, values={}) if restore else self.policy
         self._durable = durable_tier(inner, self.policy, schema)
         self._maintenance = Maintenance(self._durable)
         self._scratch = (
@@ -84,7 +97,7 @@ class TwoTierSaver(KeepsTools):
         )
         self._history_ttl = history_ttl
         by_row = isinstance(self._durable, (AsyncPostgresTier, PostgresTier))
-        self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version, by_row=by_row)
+        self._tiers = Tiers(self._bound, self._scratch, inner.serde, inner.get_next_version, by_row=by_row)
         self._late = LateWrites(
             self._scratch,
             timed_by_database=by_row,
@@ -94,7 +107,7 @@ class TwoTierSaver(KeepsTools):
         self.spill = spill
         self._ids = default_sensitive_ids()
         self._interrupts = Interrupts(self._scratch, inner.serde)
-        self._reader = TieredReader(self.policy, self._scratch, inner.serde, inner.get_next_version)
+        self._reader = TieredReader(self._bound, self._scratch, inner.serde, inner.get_next_version)
         on_erasure(self._hear)
 
     @property
@@ -118,6 +131,8 @@ class TwoTierSaver(KeepsTools):
             spill=self.spill,
             schema=self._schema,
             history_ttl=self._history_ttl,
+            vault=self._vault,
+            restore=self._restores,
         )
         saver._late = self._late  # noqa: SLF001  # of its own class
         return saver
@@ -137,6 +152,10 @@ class TwoTierSaver(KeepsTools):
     def _stored_ids(self, thread_ids: Sequence[str]) -> list[str]:
         """Return the thread_ids that threads are stored under which are to be deleted or pruned."""
         return [self._ids.thread_id(each, stores=False) for each in as_list(thread_ids)]
+
+    def _is_shown_otherwise(self, stored: CheckpointTuple | None) -> TypeGuard[CheckpointTuple]:
+        """Return whether to ask the vault what is in `stored`."""
+        return self._restores and stored is not None and has_placeholders(stored, self.policy)
 
     def _check_late(self, config: RunnableConfig) -> None:
         """Look whether what LangGraph writes with `config` belongs to what was deleted.

@@ -22,7 +22,7 @@ from discreet.checkpoint.known_channels import is_known
 from discreet.checkpoint.message_ids import ENGINE_ID
 from discreet.checkpoint.messages import NOTHING_KNOWN, Chosen, Said, Turn, select
 from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
-from discreet.checkpoint.stored_messages import KnownMessages
+from discreet.checkpoint.stored_messages import KnownMessages, ShownValue
 from discreet.checkpoint.user_input import as_mapping, as_messages
 from discreet.checkpoint.values import NotPlainError, as_json, seal, storable_copy
 from discreet.state.message_text import MADE_BY
@@ -179,7 +179,7 @@ def _filter_channel(channel: str, value: Any, view: _View) -> Kept | None:
         return None if value else _as_is([])
     if channel in view.policy.messages:
         return _filter_messages(channel, value, view)
-    return _filter_plain(channel, value, view.policy)
+    return _filter_plain(channel, value, view)
 
 
 def _filter_input(value: Any, view: _View) -> Kept | None:
@@ -198,7 +198,7 @@ def _filter_output(channel: str, value: Any, view: _View) -> Kept | None:
     if channel in view.policy.messages:
         kept = _filter_messages(channel, as_messages(value), view)
         return kept and Kept(lambda: list(kept.build()), kept.complete)
-    return _as_is(None) if channel == NO_WRITES else _filter_plain(channel, value, view.policy)
+    return _as_is(None) if channel == NO_WRITES else _filter_plain(channel, value, view)
 
 
 def _filter_messages(channel: str, value: Any, view: _View) -> Kept | None:
@@ -236,13 +236,14 @@ def _replaced(messages: Sequence[Any], before: Chosen | None, said: Said) -> Cho
     return before.before({getattr(message, "id", None) for message in messages})
 
 
-def _filter_plain(channel: str, value: Any, policy: CheckpointPolicy) -> Kept | None:
+def _filter_plain(channel: str, value: Any, view: _View) -> Kept | None:
+    policy = view.policy
     if is_trigger(channel):
         return _as_is(value) if is_engine_data(channel, value) else None
     rule = policy.channels.get(channel)
     if rule is None and policy.counters and is_known(channel, value, policy.redact):
         rule = KEEP
-    kept = _by_rule(rule, value, policy)
+    kept = _by_rule(rule, value, policy, view.known.value(channel))
     if rule is not None and kept is None:
         policy.tell_dropped(channel, type(value).__name__)
     return kept
@@ -276,13 +277,16 @@ def is_harmless(answer: Any, policy: CheckpointPolicy) -> bool:
     return answer is None or type(answer) is bool
 
 
-def _by_rule(rule: Rule | None, value: Any, policy: CheckpointPolicy) -> Kept | None:
+def _by_rule(rule: Rule | None, value: Any, policy: CheckpointPolicy, known: ShownValue | None = None) -> Kept | None:
+    """Return what `rule` leaves of a value. As it is `known` to have been shown, it is what was stored of it."""
     if rule is None:
         return None
     try:
         copy = storable_copy(rule, value)
     except (NotPlainError, RecursionError):  # the latter of a value that holds itself
         return None
+    if known is not None and known.shown == copy:
+        return _as_is(known.stored)
     return Kept(lambda: seal(rule, copy, policy))
 
 

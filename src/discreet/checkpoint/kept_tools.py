@@ -72,7 +72,8 @@ def result_text(message: ToolMessage, policy: CheckpointPolicy) -> str:
     """Return the text of a result as it is stored. It is redacted whole, and cut then: what is cut in two is no value any more."""
     texts = text_blocks(message.content)
     keeps = policy.tools.get(message.name or "")
-    text = storable("\n".join(texts)) if keeps is not None and keeps.value == "keep" else _redacted(texts, policy)
+    is_kept = keeps is not None and keeps.value == "keep"
+    text = policy.without_foreign_tags(storable("\n".join(texts))) if is_kept else _redacted(texts, policy)
     if len(text) <= MOST_CHARACTERS + len(CUT):
         return text
     return text[:MOST_CHARACTERS] + CUT.format(count=len(text) - MOST_CHARACTERS)
@@ -105,7 +106,7 @@ def tools_of(form: str) -> set[str]:
 
 
 def _redacted(texts: Sequence[str], policy: CheckpointPolicy) -> str:
-    return policy.redact_blocks(texts) if texts else ""
+    return policy.redact_blocks(texts, trusted=False) if texts else ""
 
 
 def _arguments(name: str, given: Mapping[str, Any], policy: CheckpointPolicy) -> Any:

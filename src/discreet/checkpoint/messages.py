@@ -202,7 +202,8 @@ def rebuild(message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
         return made(result_form(message, policy), policy.safe_id(message.id), result_text(message, policy))
     if isinstance(message, AIMessage) and message.tool_calls:
         return made(call_form(message, policy), policy.safe_id(message.id), "")
-    return made(form_of(message), policy.safe_id(message.id), policy.redact_blocks(spoken_blocks(message)))
+    text = policy.redact_blocks(spoken_blocks(message), trusted=isinstance(message, AIMessage))
+    return made(form_of(message), policy.safe_id(message.id), text)
 
 
 def form_of(message: BaseMessage) -> str:

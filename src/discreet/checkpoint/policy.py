@@ -10,11 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.serde.types import INTERRUPT
 
 from discreet.checkpoint.channels import is_engine_channel
 from discreet.checkpoint.message_ids import safe_id
 from discreet.errors import ConfigurationError
 from discreet.ports import TextRedactor, of_thread
+from discreet.redaction.placeholders import untagged
+from discreet.redaction.value_capture import CollectingRedactor
 from discreet.state.text import storable
 
 logger = logging.getLogger(__name__)
@@ -93,6 +96,8 @@ class CheckpointPolicy:
     """Channels of which it was logged that they can't be stored. Whoever makes a policy leaves it out."""
     thread_id: str | None = None
     """The thread that is stored. Whoever makes a policy leaves it out."""
+    values: dict[str, str] | None = field(default=None, repr=False, compare=False)
+    """The values of its placeholders, known and taken; None: they are not kept. Whoever makes a policy leaves it out."""
 
     def __post_init__(self) -> None:
         given: tuple[Any, ...] = (
@@ -116,9 +121,15 @@ class CheckpointPolicy:
         if both := set(self.messages) & set(self.channels):
             raise ConfigurationError(f"CheckpointPolicy has two rules for: {', '.join(sorted(both))}.")
 
-    def for_thread(self, thread_id: str) -> CheckpointPolicy:
-        """Return this policy for what is stored of one thread."""
-        return replace(self, thread_id=thread_id)
+    def for_thread(self, thread_id: str, values: dict[str, str] | None = None) -> CheckpointPolicy:
+        """Return this policy for what is stored of one thread, with its `values`, if they are kept."""
+        return replace(self, thread_id=thread_id, values=None if self.values is None else values)
+
+    @property
+    def restored(self) -> frozenset[str]:
+        """Channels whose texts are stored redacted, and shown with their values."""
+        redacted = {name for name, rule in self.channels.items() if rule is REDACT}
+        return frozenset({*self.messages, *redacted, *([INTERRUPT] if self.interrupts is REDACT else [])})
 
     def keeps(self, ns: str) -> bool:
         """Return whether what happens in the namespace `ns` is stored: in the graph's own, and in sub-agents that are named."""
@@ -126,7 +137,7 @@ class CheckpointPolicy:
 
     def safe_id(self, message_id: str | None) -> str | None:
         """Return a message's id as it may be stored."""
-        return safe_id(message_id, self.redact)
+        return safe_id(message_id, self._redactor.redact)
 
     def tell_dropped(self, channel: str, kind: str) -> None:
         """Log, once a channel, that a value of it was not stored though a rule names it, because it is no plain data."""
@@ -138,12 +149,24 @@ class CheckpointPolicy:
         """Return `text` as it may be stored."""
         return self._bound_redactor.redact(text)
 
-    def redact_blocks(self, blocks: Sequence[str]) -> str:
-        """Return the texts of one message as one, as it may be stored."""
+    def redact_blocks(self, blocks: Sequence[str], *, trusted: bool = True) -> str:
+        """Return the texts of one message as one, as it may be stored. Unless they are `trusted`, tags of others' making go."""
         # Imported here as in `redact_value`: most messages are one text.
         from discreet.redaction.blocks import redact_blocks
 
-        return self.redact(storable(blocks[0])) if len(blocks) == 1 else redact_blocks(blocks, self._bound_redactor)
+        texts = blocks if trusted else [*map(self.without_foreign_tags, blocks)]
+        return self.redact(storable(texts[0])) if len(texts) == 1 else redact_blocks(texts, self._bound_redactor)
+
+    def without_foreign_tags(self, text: str) -> str:
+        """Return `text` without tags that were not handed out for values of this thread; as it is where values are not kept."""
+        return text if self.values is None else untagged(text, self.values)
+
+    def is_as_stored(self, stored: str, given: str) -> bool:
+        """Return whether `given` is what was `stored`, or what that was made of, whatever of its values the vault has now."""
+        # Imported here because it is asked about messages that were changed, or come again, alone.
+        from discreet.redaction.same_text import is_same_text
+
+        return is_same_text(stored, given, self._redactor)
 
     def redact_value(self, value: object) -> object:
         """Return plain `value` with every string in it redacted."""
@@ -153,8 +176,13 @@ class CheckpointPolicy:
         return redact_object(value, self._bound_redactor)
 
     @cached_property
-    def _bound_redactor(self) -> TextRedactor:
+    def _redactor(self) -> TextRedactor:
         return of_thread(self.redactor or _default_redactor(), self.thread_id)
+
+    @cached_property
+    def _bound_redactor(self) -> TextRedactor:
+        keeps = self.values is not None and self.thread_id is not None
+        return CollectingRedactor(self._redactor, trusted=True, into=self.values) if keeps else self._redactor
 
 
 def node_path(ns: str) -> str:

@@ -18,7 +18,7 @@ from discreet.checkpoint.scratch import Scratch, ScratchLimits
 from discreet.checkpoint.spill import spill_keys
 from discreet.checkpoint.sync_api import SyncApi
 from discreet.errors import StorageUnavailableError
-from discreet.ports import KeyProvider
+from discreet.ports import KeyProvider, TurnVault
 from discreet.settings import load_settings
 
 
@@ -50,6 +50,8 @@ class RedactingSaver(AsyncApi, SyncApi):
         scratch: Scratch | ScratchLimits | None = None,
         pause_seconds: float | None = None,
         history_ttl: float | None = None,
+        vault: TurnVault | None = None,
+        restore: bool = True,
     ) -> AsyncIterator[Self]:
         """Yield a saver over a pool of its own, of DISCREET_POOL_SIZE connections. Call `setup` once.
 
@@ -80,6 +82,8 @@ class RedactingSaver(AsyncApi, SyncApi):
                 scratch=scratch,
                 pause_seconds=pause_seconds,
                 history_ttl=history_ttl,
+                vault=vault,
+                restore=restore,
             )
 
     @classmethod
@@ -93,6 +97,8 @@ class RedactingSaver(AsyncApi, SyncApi):
         scratch: Scratch | ScratchLimits | None = None,
         pause_seconds: float | None = None,
         history_ttl: float | None = None,
+        vault: TurnVault | None = None,
+        restore: bool = True,
     ) -> Self:
         """Return a saver over `pool`, which stays the caller's. Needs a running event loop.
 
@@ -116,6 +122,8 @@ class RedactingSaver(AsyncApi, SyncApi):
             schema=schema,
             pause_seconds=pause_seconds,
             history_ttl=history_ttl,
+            vault=vault,
+            restore=restore,
         )
 
     async def setup(self, *, guard: bool | None = None) -> None:

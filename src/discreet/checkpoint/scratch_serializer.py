@@ -53,5 +53,5 @@ class ScratchSerializer(SerializerProtocol):
         """Return the value of `data`."""
         if data[0] == FRONT:
             front: Front = data[1]
-            return [*front.stored.messages[: front.length], *self._inner.loads_typed(front.rest)]
+            return [*front.stored.shown[: front.length], *self._inner.loads_typed(front.rest)]
         return self._inner.loads_typed(data)

@@ -6,47 +6,79 @@ returned: to see that takes 5 ns a message, to compare an equal one 1 µs, where
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from discreet.checkpoint.messages import Chosen, forms_of, get_content, get_id, rebuild
+from discreet.checkpoint.messages import Chosen, form_of, get_content, made, rebuild
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.state.message_text import text_blocks
+from discreet.state.message_text import joined, spoken_blocks
 
 
 class StoredMessages:
-    """The messages of one channel as the durable tier returned them."""
+    """The messages of one channel as the durable tier has them, and as they are shown: with values for placeholders."""
 
-    def __init__(self, messages: Sequence[BaseMessage]) -> None:
-        self.messages = list(messages)
-        self.ids = list(map(get_id, self.messages))
-        self.texts = list(map(get_content, self.messages))
-        self.forms = forms_of(self.messages)
+    def __init__(self, shown: Sequence[BaseMessage], rows: Sequence[BaseMessage] | None = None) -> None:
+        """Without `rows` they are shown as they are stored."""
+        self.shown = Chosen.of(shown)
+        self.rows = self.shown if rows is None else Chosen.of(rows)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether some are shown otherwise than they are stored."""
+        return self.rows is not self.shown
 
     def prefix(self, messages: Sequence[BaseMessage], *, unchanged: bool) -> int:
         """Return how many messages at the front are these; `unchanged`, because a node may change one in place."""
-        count = len(self.messages)
+        shown = self.shown
+        count = len(shown)
         front = messages[:count]
         # Of the same objects, which is the usual case, this compares nothing else.
-        if front == self.messages and (not unchanged or list(map(get_content, front)) == self.texts):
+        if front == shown and (not unchanged or list(map(get_content, front)) == shown.texts):
             return count
-        same = zip(self.messages, self.texts, front, strict=False)
+        same = zip(shown, shown.texts, front, strict=False)
         return sum(1 for _ in takewhile(lambda item: item[0] == item[2] and item[1] == item[2].content, same))
 
     def chosen(self, count: int) -> Chosen:
         """Return the first `count` as the durable tier has them, whatever a node has done to them."""
-        return Chosen(self.messages[:count], self.ids[:count], self.texts[:count], self.forms[:count])
+        return self.rows.first(count)
 
-    def as_stored(self) -> list[BaseMessage]:
-        """Return new messages as the durable tier has these."""
-        return self.chosen(len(self.messages)).copied()
+    @cached_property
+    def places(self) -> dict[str | None, int]:
+        """Where each id stands."""
+        return {message_id: at for at, message_id in enumerate(self.rows.ids)}
+
+    def row_of(self, message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage | None:
+        """Return what is stored of a `message` that comes back from the graph or a client; None if it is another one, or a changed one.
+
+        That is the one as it was shown, as it is stored, or as it was said at first. The vault may have lost its values since.
+        """
+        if (at := self.places.get(message.id)) is None:
+            return None
+        shown, rows = self.shown, self.rows
+        text, form = joined(spoken_blocks(message)), form_of(message)
+        if (text, form) not in {(shown.texts[at], shown.forms[at]), (rows.texts[at], rows.forms[at])}:
+            kinds = {each.partition(":")[0] for each in (form, rows.forms[at])}
+            if len(kinds) > 1 or not policy.is_as_stored(rows.texts[at], text):
+                return None
+            if form != rows.forms[at] and not policy.is_as_stored(rows.forms[at], form):
+                return None
+        return made(rows.forms[at], rows.ids[at], rows.texts[at])
 
     def size(self) -> int:
         """Return their size in characters."""
-        return sum(map(len, self.texts))
+        return sum(map(len, self.rows.texts)) * (2 if self.is_changed else 1)
+
+
+class ShownValue(NamedTuple):
+    """The value of a channel that is shown otherwise than it is stored. Both are plain data."""
+
+    shown: Any
+    stored: Any
 
 
 class KnownMessages:
@@ -56,19 +88,35 @@ class KnownMessages:
         self._stored: dict[tuple[str, str], StoredMessages] = {}
         self.ids: set[str | None] = set()
         """Of all stored messages."""
-        self._rebuilt: dict[int, tuple[BaseMessage, tuple[str | list[str], str | None], BaseMessage]] = {}
+        self._rebuilt: dict[tuple[str | None, str, str | tuple[str, ...]], BaseMessage] = {}
+        """By what a message says, whichever object says it."""
+        self._values: dict[str, ShownValue] = {}
         self._size = 0
 
-    def note(self, ns: str, channel: str, messages: Sequence[BaseMessage]) -> None:
-        """Remember `messages` as what the durable tier holds."""
-        stored = self._stored[ns, channel] = StoredMessages(messages)
-        self.ids.update(stored.ids)
+    def note(
+        self, ns: str, channel: str, shown: Sequence[BaseMessage], rows: Sequence[BaseMessage] | None = None
+    ) -> None:
+        """Remember messages as what the durable tier holds; `rows` where they are shown otherwise."""
+        stored = self._stored[ns, channel] = StoredMessages(shown, rows)
+        self.ids.update(stored.rows.ids)
         self._size += stored.size()
+
+    def note_value(self, channel: str, shown: Any, stored: Any) -> None:
+        """Remember the value of a channel that is shown otherwise than it is stored."""
+        self._values[channel] = ShownValue(copy.deepcopy(shown), stored)  # a node may change what it was shown
+
+    def note_foreign(self, shown: BaseMessage, row: BaseMessage, policy: CheckpointPolicy) -> None:
+        """Remember a message that another saver has stored, and that is shown otherwise."""
+        self._rebuilt[_said(shown)] = rebuild(row, policy)
+
+    def value(self, channel: str) -> ShownValue | None:
+        """Return how the value of a channel is shown, if otherwise than it is stored."""
+        return self._values.get(channel)
 
     def stored(self, ns: str, channel: str) -> Chosen:
         """Return the messages that the durable tier holds of a channel."""
         stored = self._stored.get((ns, channel))
-        return stored.chosen(len(stored.messages)) if stored else Chosen.of([])
+        return stored.rows if stored else Chosen.of([])
 
     def front(self, messages: Sequence[BaseMessage], *, unchanged: bool = True) -> tuple[StoredMessages | None, int]:
         """Return which stored messages `messages` begin with, and how many of them.
@@ -83,27 +131,33 @@ class KnownMessages:
     def answer(self, message_id: str | None) -> BaseMessage | None:
         """Return the stored answer of an id, as it was read."""
         for each in self._stored.values():
-            if message_id in each.ids and each.forms[at := each.ids.index(message_id)] == "ai":
-                return AIMessage(each.texts[at], id=message_id)
+            at = each.places.get(message_id)
+            if at is not None and each.rows.forms[at] == "ai":
+                return AIMessage(each.rows.texts[at], id=message_id)
         return None
 
     def rebuild(self, message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
-        """Return what is stored of `message`, redacted once for all checkpoints of a turn."""
-        content: Any = message.content
-        # LangGraph may give it an id after the first checkpoint.
-        now = (content if isinstance(content, str) else text_blocks(content), message.id)
-        found = self._rebuilt.get(id(message))
-        if found is None or found[0] is not message or found[1] != now:
-            found = self._rebuilt[id(message)] = (message, now, rebuild(message, policy))
-        return found[2]
+        """Return what is stored of `message`, redacted once for all checkpoints of a turn. What is stored already stays as it is."""
+        said = _said(message)
+        if (found := self._rebuilt.get(said)) is None:
+            known = self._stored.values() if message.id in self.ids and message.id else ()
+            rows = (row for stored in known if (row := stored.row_of(message, policy)))
+            found = self._rebuilt[said] = next(rows, None) or rebuild(message, policy)
+        return found
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self._stored.clear()
-        self.ids.clear()
-        self._rebuilt.clear()
-        self._size = 0
+    def copied(self) -> KnownMessages:
+        """Return the same, as another thread's that has copies of the rows."""
+        copied = KnownMessages()
+        copied._stored, copied.ids, copied._size = dict(self._stored), set(self.ids), self._size
+        copied._values = dict(self._values)
+        return copied
 
     def size(self) -> int:
         """Return the size of the stored messages in characters."""
         return self._size
+
+
+def _said(message: BaseMessage) -> tuple[str | None, str, str | tuple[str, ...]]:
+    """Return all of a message that its stored form is made of."""
+    content: Any = message.content
+    return message.id, form_of(message), content if isinstance(content, str) else tuple(spoken_blocks(message))

@@ -20,6 +20,7 @@ from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST
 from discreet.checkpoint.run_input import take_given
+from discreet.checkpoint.shown import ThreadsSeen, shown
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore, SyncSpillStore
 from discreet.checkpoint.turn_ends import store_end
 from discreet.checkpoint.write_plan import PutPlan
@@ -39,6 +40,7 @@ class SyncApi(TwoTierSaver):
             stored = self._durable.get_tuple(strip(config))
             deleted, at = self._last_deletion(config, stored)
             since = max(since, deleted)
+            stored = self._shown(stored)
             self._rejoin(config, stored)
             if (stored is None or UNFINISHED in stored.metadata) and self._interrupts.missing_ended(config):
                 self._take_history(config)
@@ -70,8 +72,9 @@ class SyncApi(TwoTierSaver):
         if config is not None:
             self._take_history(config)
         listing = self._reader.listing(config, filter=filter, before=before, limit=limit)
+        seen: ThreadsSeen = {}
         for stored in self._durable.list(config, filter=filter, before=before, limit=limit):
-            yield from listing.upto(stored)
+            yield from listing.upto(self._shown(stored, seen) or stored)
         yield from listing.rest()
 
     def put(
@@ -110,6 +113,7 @@ class SyncApi(TwoTierSaver):
             self._check_late(config)
             pause = self._tiers.plan_pause(config, writes)
             if call := self._tiers.plan_writes(config, writes, task_id, task_path):
+                self._hold_values(config)
                 self._durable.put_writes(*call)
             if pause is not None:
                 self._store(config, pause)
@@ -133,6 +137,8 @@ class SyncApi(TwoTierSaver):
         self._maintenance.copy_thread(source, target)
         self._observe([source, target])
         self._scratch.copy(source, target)
+        if self._restores and (values := self._values.values(source)):  # the copy has the same placeholders
+            self._values.hold(target, values, None)
         if (spill := self._spill) and (paused := spill.load(source)):
             spill.save(target, Spilled.now(paused.head, paused.payload))
 
@@ -167,6 +173,8 @@ class SyncApi(TwoTierSaver):
             self._tiers.forget_history(threads, turns=deletes)
         if deletes and (spill := self._spill):
             spill.drop(threads)
+        if deletes:
+            self._forget_values(threads)
 
     def _last_deletion(self, config: RunnableConfig, stored: CheckpointTuple | None) -> tuple[datetime, datetime]:
         """Return when the thread was last deleted, now that `stored` was read, and when that was asked.
@@ -188,9 +196,19 @@ class SyncApi(TwoTierSaver):
         self._late.observe(found.times)
         return found
 
+    def _shown(self, stored: CheckpointTuple | None, seen: ThreadsSeen | None = None) -> CheckpointTuple | None:
+        """Return `stored` with the values of its placeholders; those of threads that were `seen` are not asked for again."""
+        if not self._is_shown_otherwise(stored):
+            return stored
+        thread_id, _ = locate(stored.config)
+        seen = {} if seen is None else seen
+        if thread_id not in seen:
+            seen[thread_id] = self._values.values(thread_id)
+        return shown(stored, self.policy, seen[thread_id])
+
     def _look_up(self, config: RunnableConfig, *, updating: bool = False) -> None:
         if where := self._tiers.unknown(config, updating=updating):
-            found = self._durable.get_tuple(where)
+            found = self._shown(self._durable.get_tuple(where))
             self._tiers.learn(found, starting=updating)
             self._seed(found)
 
@@ -204,8 +222,10 @@ class SyncApi(TwoTierSaver):
         if plan.durable is not None:
             try:
                 put = partial(self._durable.put, *self._late.since(plan.durable, config))
+                self._hold_values(config, plan)
                 _ = store_end(put) if plan.closing else put()
             except ThreadDeletedError:
+                self._forget_values([locate(config)[0]])
                 raise
             except BaseException as error:  # interrupted is not stored either
                 if not self._late.is_late(config):
@@ -213,17 +233,35 @@ class SyncApi(TwoTierSaver):
                 raise
             if run_id := self._late.deleted_run(config):  # the deletion may have looked before this was there
                 self._maintenance.delete_for_runs([run_id])
+            if self._late.is_late(config):
+                self._forget_values([locate(config)[0]])
             self._late.check(config)
             for waiting in self._tiers.confirm(plan):
                 self._durable.put_writes(*waiting)
             if pause := self._tiers.replan_pause(plan):
                 self._store(config, pause)
-            if plan.closes and self._history_ttl and (spill := self._spill) and not locate(plan.config)[1].ns:
-                ended = self._interrupts.ended(plan.config)
-                since = self._late.last_known(config)
-                spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl, since=since)
-            if plan.closes and self._interrupts.over(plan.config) and (spill := self._spill):
-                spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
+            if plan.closes:
+                self._end_spilled(config, plan)
+
+    def _hold_values(self, config: RunnableConfig, plan: PutPlan | None = None) -> None:
+        """Give the vault what the placeholders of something stand for that is about to be stored."""
+        held = self._tiers.to_hold(config, plan)
+        if held is not None and self._values.hold(locate(config)[0], held.values, held.seconds):
+            self._tiers.note_held(config, held)
+
+    def _end_spilled(self, config: RunnableConfig, plan: PutPlan) -> None:
+        """Keep a turn that is over in the spill, if such are kept, and take it out that had paused."""
+        if self._history_ttl and (spill := self._spill) and not locate(plan.config)[1].ns:
+            ended = self._interrupts.ended(plan.config)
+            since = self._late.last_known(config)
+            spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl, since=since)
+        if self._interrupts.over(plan.config) and (spill := self._spill):
+            spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
+
+    def _forget_values(self, thread_ids: Sequence[str]) -> None:
+        """Have the vault forget the values of threads that are deleted."""
+        for thread_id in thread_ids if self._restores else ():
+            self._values.drop(thread_id)
 
     def _rejoin(self, config: RunnableConfig, stored: CheckpointTuple | None) -> None:
         """Take over a paused turn whose newest state another process has left."""

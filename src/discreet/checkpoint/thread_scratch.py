@@ -100,6 +100,10 @@ class ThreadScratch:
     """Values of delta channels at checkpoints of the durable tier."""
     policies: tuple[CheckpointPolicy, CheckpointPolicy] | None = None
     """The saver's, and the same for this thread."""
+    values: dict[str, str] = field(default_factory=dict, repr=False)
+    """What the placeholders of the open turn and of the thread before it stand for, as far as this saver knows."""
+    held: set[str] = field(default_factory=set)
+    """Those of them that the vault has."""
     known: KnownMessages = field(default_factory=KnownMessages)
     """Messages that are stored, and what has been rebuilt of the others."""
     spilled: Version | None = None
@@ -237,9 +241,11 @@ class ThreadScratch:
 
     def bound(self, policy: CheckpointPolicy) -> CheckpointPolicy:
         """Return `policy` for what is stored of this thread."""
-        if self.policies is None or self.policies[0] is not policy:
-            self.policies = (policy, policy.for_thread(self.thread_id))
-        return self.policies[1]
+        given, bound = self.policies or (None, policy)
+        if given is not policy or (bound.values is not None and bound.values is not self.values):  # which `shed` drops
+            bound = policy.for_thread(self.thread_id, self.values)
+            self.policies = (policy, bound)
+        return bound
 
     def input_of(self, ns: str) -> UserInput | None:
         """Return what callers handed over for `ns`; None if its run was not seen to begin, so that nothing is known."""
@@ -327,7 +333,7 @@ class ThreadScratch:
         """Return what says something of the open turn alone."""
         return [
             *(self.overtaken, self.paused, self.asked, self.waits, self.alone, self.begun, self.unfinished),
-            *(self.said, self.ended, self.read, self.began),
+            *(self.said, self.ended, self.read, self.began, self.values, self.held),
         ]
 
     def _of_places(self) -> list[set[CheckpointRef] | dict[CheckpointRef, Any]]:
@@ -414,8 +420,10 @@ class ThreadScratch:
             foreign_versions={ns: {c: set(v) for c, v in of.items()} for ns, of in self.foreign_versions.items()},
             answer_by="",
             refused=False,
+            values=dict(self.values),
+            held=set(),
             seeds=dict(self.seeds),
-            known=KnownMessages(),
+            known=self.known.copied(),
             ends=list(self.ends),
             closed=dict(self.closed),
             policies=None,

@@ -35,11 +35,13 @@ from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.refusals import lost, refuse_lost, refuse_pregel
 from discreet.checkpoint.run_input import Given, orphans, this_run
 from discreet.checkpoint.scratch import Scratch
+from discreet.checkpoint.shown import Shown
 from discreet.checkpoint.thread_operations import by_task
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
 from discreet.checkpoint.trace import TRACE, is_traced, trace_of
-from discreet.checkpoint.write_plan import PutPlan, Stored, Whole
+from discreet.checkpoint.write_plan import Held, PutPlan, Stored, Whole
 from discreet.errors import ReadOnlyServerError, StorageError, TransientStateLostError
+from discreet.redaction.thread_values import TOOL_SECONDS
 
 _dropped_writes = metrics.dropped_writes.labels(kind="write")
 
@@ -145,19 +147,36 @@ class Tiers:
                 thread.started.add(place)
             if found.metadata.get("source") == "input":
                 thread.openings.add(place)
+            rows = self._note_shown(thread, found)
             if not mark:
-                self._note_foreign(thread, place, found.checkpoint)
+                self._note_foreign(thread, place, found.checkpoint, rows)
             elif starting or place.checkpoint_id >= thread.closed.get(
                 place.ns, ""
             ):  # else a late look at a turn that is over
                 for channel in self._policy.messages:
                     if values.get(channel):
-                        thread.known.note(place.ns, channel, values[channel])
+                        thread.known.note(place.ns, channel, values[channel], rows.get(channel))
 
-    def _note_foreign(self, thread: ThreadScratch, place: CheckpointRef, checkpoint: Checkpoint) -> None:
+    def _note_shown(self, thread: ThreadScratch, found: CheckpointTuple) -> Mapping[str, Any]:
+        """Note the values of the thread's placeholders, and return what is stored of the channels that are shown otherwise."""
+        if not isinstance(found, Shown):
+            return {}
+        thread.values.update(found.values)
+        thread.held.update(found.values)
+        for channel in found.rows.keys() - set(self._policy.messages):
+            thread.known.note_value(channel, found.checkpoint["channel_values"][channel], found.rows[channel])
+        return found.rows
+
+    def _note_foreign(
+        self, thread: ThreadScratch, place: CheckpointRef, checkpoint: Checkpoint, rows: Mapping[str, Any]
+    ) -> None:
         """Note what another saver stored. Of whom its human messages are nothing says, so they are the user's."""
         thread.note_foreign(place, checkpoint["channel_versions"])
         self._inputs.note_all(thread, place.ns, checkpoint)
+        for channel in rows.keys() & set(self._policy.messages):
+            for shown, row in zip(checkpoint["channel_values"][channel], rows[channel], strict=True):
+                if shown is not row:
+                    thread.known.note_foreign(shown, row, thread.bound(self._policy))
 
     def _adopt(self, found: CheckpointTuple) -> None:
         """Make a stored checkpoint that lacks nothing the open turn, with what its tasks have written and asked.
@@ -302,6 +321,27 @@ class Tiers:
             thread.note_stored(place, value_versions(plan.durable.checkpoint))
             thread.note_seeds(place, self._deltas.seeds(plan.durable.checkpoint))
         return waiting
+
+    def to_hold(self, config: RunnableConfig, plan: PutPlan | None = None) -> Held | None:
+        """Return which values the vault is to be given, now that what is `plan`ned is stored; None if it need not be asked.
+
+        The end of a turn, and a pause, say how long the thread's values live from then on, also where none is new.
+        """
+        thread_id, _ = locate(config)
+        over = plan is not None and plan.closes
+        pauses = plan is not None and plan.durable is not None and ANSWER_BY in plan.durable.metadata
+        with self.scratch.reading(thread_id) as thread:
+            if thread is None or self._policy.values is None:
+                return None
+            new = {name: value for name, value in thread.values.items() if name not in thread.held}
+            there = thread.values and (over or pauses)
+        return Held(new, None if over else self.scratch.pause_seconds + TOOL_SECONDS) if new or there else None
+
+    def note_held(self, config: RunnableConfig, held: Held) -> None:
+        """Note that the vault has values."""
+        with self.scratch.reading(locate(config)[0]) as thread:
+            if thread is not None:
+                thread.held.update(held.values)
 
     def replan_pause(self, plan: PutPlan) -> PutPlan | None:
         """Say what to store anew of a checkpoint at which a task has asked while it was being stored."""

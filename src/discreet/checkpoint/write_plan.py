@@ -37,6 +37,18 @@ class Stored(NamedTuple):
     """Whether a run could go on from it as from the original."""
 
 
+class Held(NamedTuple):
+    """Values for the vault."""
+
+    values: dict[str, str]
+    """Those that are new, by tagged placeholder."""
+    seconds: float | None
+    """How long all of the thread live from now on; None: the vault's own time."""
+
+    def __repr__(self) -> str:
+        return f"Held({len(self.values)} values)"
+
+
 class PutPlan(NamedTuple):
     """What to do with one checkpoint."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -89,8 +89,8 @@ def unreferenced(text: str) -> str:
     return REFERENCE.sub(written(SECRET), text)
 
 
-def untagged(text: str) -> str:
-    """Return `text` with the tags of all its placeholders dropped.
+def untagged(text: str, known: Container[str] = ()) -> str:
+    """Return `text` with the tags of its placeholders dropped, but of those that are `known`.
 
     So it is done to what comes from outside a turn (people, tools, memories), where a tag would be somebody's attempt to
     have a value handed out; and to what leaves the thread for long-term memory.
@@ -99,7 +99,7 @@ def untagged(text: str) -> str:
         >>> untagged("write to <EMAIL:7K2QX3MD>")
         'write to <EMAIL>'
     """
-    while ":" in text and (shorter := TAGGED.sub(r"<\g<kind>>", text)) != text:
+    while ":" in text and (shorter := TAGGED.sub(lambda m: m[0] if m[0] in known else f"<{m['kind']}>", text)) != text:
         text = shorter
     return text
 

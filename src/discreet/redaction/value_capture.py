@@ -22,17 +22,24 @@ class CollectingRedactor:
     """
 
     def __init__(
-        self, redactor: TextRedactor, known: Mapping[str, str] | None = None, *, trusted: bool = False
+        self,
+        redactor: TextRedactor,
+        known: Mapping[str, str] | None = None,
+        *,
+        trusted: bool = False,
+        into: dict[str, str] | None = None,
     ) -> None:
+        """`into`: where values are added, beside those that are known there."""
         self.redactor = redactor
         self._known = known or {}
         self._trusted = trusted
-        self.values: dict[str, str] = {}
+        self.values: dict[str, str] = {} if into is None else into
 
     def redact(self, text: str) -> str:
         """Return `text` with placeholders, and keep what they stand for."""
         if not isinstance(self.redactor, Masking):
             return self.redactor.redact(text)
-        masked, values = self.redactor.mask(text, {**self._known, **self.values}, trusted=self._trusted)
+        known = {**self._known, **self.values} if self._known else self.values
+        masked, values = self.redactor.mask(text, known, trusted=self._trusted)
         self.values.update(values)
         return masked

@@ -32,7 +32,7 @@ class State(TypedDict):
     log: Annotated[list, LOG]
 
 
-def graph_over(inner, policy=POLICY):
+def graph_over(inner, policy=POLICY, **options):
     def first(state):
         return {
             "log": [f"first {len(state['log'])} anna@example.com"],
@@ -49,7 +49,7 @@ def graph_over(inner, policy=POLICY):
     builder.add_node("last", last)
     builder.add_edge(START, "first")
     builder.add_edge("first", "last")
-    return builder.compile(checkpointer=RedactingSaver(inner, policy=policy))
+    return builder.compile(checkpointer=RedactingSaver(inner, policy=policy, **options))
 
 
 def say(text):
@@ -69,7 +69,9 @@ async def test_every_turn_goes_on_in_a_process_of_its_own(durability):
     state = (await graph_over(inner).aget_state(THREAD)).values
     assert said(state) == [text for turn in range(5) for text in (f"hi {turn}", "answer")]
     assert len(state["log"]) == 10
-    assert not any("anna@example.com" in entry for entry in state["log"])
+    assert any("anna@example.com" in entry for entry in state["log"])
+    stored = (await graph_over(inner, restore=False).aget_state(THREAD)).values
+    assert not any("anna@example.com" in entry for entry in stored["log"])
 
 
 async def test_a_failed_turn_goes_on_in_the_same_process():

@@ -188,6 +188,8 @@ def test_every_field_of_a_turn_is_frozen_or_left_out_on_purpose():
         "answer_by",  # as above
         "refused",  # is about a run of this process
         "policies",  # the saver's own
+        "values",  # asked of the vault, and found in what is stored
+        "held",  # as above
         "spilled",  # noted by whoever loads it
         "touched",  # the time since then belongs to this process
         "bytes",  # measured anew

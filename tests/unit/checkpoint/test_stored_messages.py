@@ -90,8 +90,6 @@ def test_stored_messages_are_serialized_once_for_all():
     data = serde.dumps_typed(value)
     assert len(data[1]) < 1000
     assert serde.loads_typed(data) == value
-    known.clear()
-    assert serde.loads_typed(data) == value
 
 
 def test_lists_of_other_things_are_serialized_as_ever():
@@ -104,4 +102,4 @@ def test_what_is_stored_is_known_whatever_a_node_does_to_it():
     stored = conversation(1)
     known = StoredMessages(stored)
     stored[0].content = "raw"
-    assert known.as_stored() == conversation(1)
+    assert known.rows.copied() == conversation(1)

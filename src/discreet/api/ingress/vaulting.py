@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from discreet.api.ingress.bodies import Cleaned
-from discreet.nodes.masking import failed
 from discreet.ports import TurnVault
+from discreet.redaction.thread_values import failed
 from discreet.state.request_ref import values_ref
 
 

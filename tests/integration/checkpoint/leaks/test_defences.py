@@ -13,7 +13,7 @@ from leak_battery.stories import FACES, STORIES
 from discreet.checkpoint import KEEP, durable_form, message_ids, tiers, tripwire
 from discreet.checkpoint import filter as filters
 from discreet.errors import LeakBlockedError
-from discreet.redaction import ThreadRedactor
+from discreet.redaction import Masked, ThreadRedactor
 
 SOME_STORIES = {name: STORIES[name] for name in ("over", "raised", "paused, answered", "raised, new message")}
 
@@ -46,7 +46,7 @@ def whole_interrupt(value, policy):
 
 
 HOLES = {
-    "redactor": (ThreadRedactor, "redact", lambda _, text: text, "pii usertext"),
+    "redactor": (ThreadRedactor, "mask", lambda _, text, *_known, **_how: Masked(text, {}), "pii usertext"),
     "ids of messages": (message_ids, "_derived", lambda message_id: message_id, "raw messageid"),
     "turns that never ended": (durable_form, "said_last", lambda messages: set(), "raw planner"),
     "metadata": (tiers, "filter_metadata", all_metadata, "raw metadata"),

@@ -284,7 +284,7 @@ class Rows:
     """Savers over the same rows. Each call of `open` is like another process."""
 
     open: Callable[..., Any]
-    """Takes a policy, or none."""
+    """Takes a policy, or none, and further arguments of a saver."""
     sync: bool
     policy: CheckpointPolicy | None = None
     """Of the savers that a talk opens itself."""
@@ -329,13 +329,13 @@ async def rows(request: pytest.FixtureRequest) -> AsyncIterator[Rows]:
     if kind == "memory":
         inner = InMemorySaver()
         kind = RedactingSaver if face == "async" else RedactingSyncSaver
-        yield Rows(lambda policy=None: kind(inner, policy=policy), face == "sync")
+        yield Rows(lambda policy=None, **more: kind(inner, policy=policy, **more), face == "sync")
     elif face == "sync":
         with open_pool(dsn, **options) as pool:
-            yield Rows(lambda policy=None: RedactingSyncSaver.from_pool(pool, policy), True)
+            yield Rows(lambda policy=None, **more: RedactingSyncSaver.from_pool(pool, policy, **more), True)
     else:
         async with aopen_pool(dsn, **options) as pool:
-            yield Rows(lambda policy=None: RedactingSaver.from_pool(pool, policy), False)
+            yield Rows(lambda policy=None, **more: RedactingSaver.from_pool(pool, policy, **more), False)
 
 
 @pytest.fixture

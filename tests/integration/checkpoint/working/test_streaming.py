@@ -114,5 +114,4 @@ async def test_a_later_turn_streams_the_stored_conversation(rows, shop):
     await rows.talk(shop.loop).invoke(shop.say("use:note please"))
     first, *_ = [chunk async for chunk in rows.talk(shop.loop).stream(shop.say("thanks a lot"), stream_mode="values")]
     assert [message.type for message in first["messages"]] == ["human", "ai", "human"]
-    assert shop.email not in first["messages"][0].text
-    assert shop.email in first["messages"][2].text
+    assert [shop.email in message.text for message in first["messages"]] == [True, False, True]

@@ -1,0 +1,89 @@
+"""Show what is stored with the values of its placeholders, as far as the vault has them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Self
+
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
+
+from discreet.checkpoint.channels import START
+from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.redaction.placeholders import TAGGED
+from discreet.redaction.restoring import Restoration, restore
+
+ThreadsSeen = dict[str, dict[str, str]]
+"""What the vault has of each thread that was read."""
+
+
+class Shown(CheckpointTuple):
+    """A checkpoint of the durable tier with values in the places of placeholders."""
+
+    rows: Mapping[str, Any] = MappingProxyType({})
+    """What is stored of the channels that are shown otherwise."""
+    values: Mapping[str, str] = MappingProxyType({})
+    """What the vault has of the thread."""
+    paths: Mapping[str, str] = MappingProxyType({})
+    """Where each task that has written at it stands in its step, by its id."""
+
+    def _replace(self, /, **changes: Any) -> Self:
+        """Return a copy with other fields, and all that is known of the checkpoint beside them."""
+        copied = super()._replace(**changes)
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+
+def has_placeholders(stored: CheckpointTuple, policy: CheckpointPolicy) -> bool:
+    """Return whether something in `stored` may be shown otherwise: only then is the vault asked."""
+    channels = policy.restored
+    return any(_is_tagged(value) for value in _parts(stored, channels))
+
+
+def shown(stored: CheckpointTuple, policy: CheckpointPolicy, values: Mapping[str, str]) -> CheckpointTuple:
+    """Return `stored` with the values of its tagged placeholders; those not in `values` stay."""
+    channels = policy.restored
+    there = stored.checkpoint["channel_values"]
+    changed = {channel: _restored(value, values) for channel, value in there.items() if channel in channels}
+    changed = {channel: value for channel, value in changed.items() if value is not there[channel]}
+    rows = {channel: there[channel] for channel in changed}
+    if isinstance(given := there.get(START), dict):
+        fields = {name: _restored(value, values) if name in channels else value for name, value in given.items()}
+        changed[START] = fields
+    writes = [
+        (task_id, channel, _restored(value, values) if channel in channels else value)
+        for task_id, channel, value in stored.pending_writes or []
+    ]
+    checkpoint: Checkpoint = {**stored.checkpoint, "channel_values": {**there, **changed}}
+    found = Shown(stored.config, checkpoint, stored.metadata, stored.parent_config, writes)
+    found.rows, found.values, found.paths = rows, values, getattr(stored, "paths", {})
+    return found
+
+
+def _parts(stored: CheckpointTuple, channels: frozenset[str]) -> Iterator[Any]:
+    values = stored.checkpoint["channel_values"]
+    given = values.get(START)
+    for fields in (values, given if isinstance(given, dict) else {}):
+        yield from (value for channel, value in fields.items() if channel in channels)
+    yield from (value for _, channel, value in stored.pending_writes or () if channel in channels)
+
+
+def _is_tagged(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(map(_is_tagged, value))
+    if isinstance(value, BaseMessage) and isinstance(value.content, str) and not getattr(value, "tool_calls", None):
+        value = value.content
+    if isinstance(value, str):
+        return "<" in value and TAGGED.search(value) is not None
+    looking = Restoration({})
+    looking.visit(value)
+    return bool(looking.missing)
+
+
+def _restored(value: Any, values: Mapping[str, str]) -> Any:
+    """Return `value` itself where it has no placeholder that is known."""
+    if isinstance(value, list):  # most messages have none, and to look into each by its fields takes 10 µs
+        items = [_restored(item, values) if _is_tagged(item) else item for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    return restore(value, values)
