@@ -34,7 +34,7 @@ extract = build_extraction_graph(process_storage).compile(name="extract")
 async def checkpointer() -> AsyncIterator[RedactingSaver]:
     """Yield the checkpointer of the server; at its end, work beside the turns is waited for."""
     async with process_storage.lease() as storage:
-        saver = RedactingSaver.from_pool(storage.pool)
+        saver = RedactingSaver.from_pool(storage.pool, restore=False)
         await saver.setup()
         try:
             yield saver

@@ -27,7 +27,7 @@ async def stored_messages(user_id: str, thread_id: str, key: str) -> Sequence[Ba
             *map(shown_key, mine),
         }:
             return ()
-        saver = RedactingSaver.from_pool(process_storage.current.pool)
+        saver = RedactingSaver.from_pool(process_storage.current.pool, restore=False)
         found = await saver.aget_tuple({"configurable": {"thread_id": thread_id}})
     except (StorageError, CheckpointError):
         return ()

@@ -45,7 +45,7 @@ class ThreadWriter:
         return [await self._put(user_id, state, dry_run=dry_run) for state in states]
 
     async def _put(self, user_id: str, state: ThreadState, *, dry_run: bool) -> bool:
-        saver = RedactingSaver.from_pool(self._storage.pool, self._policy(state))
+        saver = RedactingSaver.from_pool(self._storage.pool, self._policy(state), restore=False)
         place: RunnableConfig = {
             "configurable": {
                 "thread_id": state.thread_id,

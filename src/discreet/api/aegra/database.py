@@ -63,7 +63,7 @@ class Persistence:
         self._turns = Turns(self._manager.lg_pool, alone=not settings.redis.REDIS_BROKER_ENABLED)
         await self._turns.setup()
         storage = await self._held.enter_async_context(process_storage.lease())
-        saver = RedactingSaver.from_pool(storage.pool)
+        saver = RedactingSaver.from_pool(storage.pool, restore=False)
         await saver.setup()
         await storage.store.start_ttl_sweeper()
         self._saver, self._store = saver, storage.store

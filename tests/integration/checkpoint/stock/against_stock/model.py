@@ -18,11 +18,12 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.types import StateSnapshot
 
 from against_stock.projection import (
+    SECRET,
     TOOL_ANSWERED,
     Known,
+    LendingRedactor,
     Projection,
     Turn,
-    WordRedactor,
     came_first,
     dead_rounds,
     is_answer,
@@ -48,8 +49,6 @@ class View:
 
     dropped: frozenset[str] = frozenset()
     """Ids of messages that are gone."""
-    sealed: frozenset[str] = frozenset()
-    """Ids of messages that are redacted."""
     lost: Any = None
     """A value of the private channel that is gone."""
     folded: tuple[tuple[int, BaseMessage], ...] = ()
@@ -68,10 +67,6 @@ class View:
                 shown.insert(place, message)
         return shown
 
-    def text(self, message: BaseMessage) -> str:
-        """Return the text of a message."""
-        return WordRedactor().redact(message.text) if message.id in self.sealed else message.text
-
     def giving_up(self, dead: Dead) -> View:
         """Return the view without these messages, or with what stays of them."""
         made = {(m.id, m.text): stays for m, stays in dead if stays is not None}
@@ -84,7 +79,6 @@ class View:
         more = [m for m in put.given if given and m.id in given.kept and m.id not in of.kept]
         return View(
             self.dropped | {m.id for m in shown if m.id and m.id not in of.kept},
-            frozenset(m.id for m in (*shown, *more) if m.id),
             put.private,
             (*self.folded, *enumerate(more, len(of.kept))),
             {**self.made, **{(m.id, m.text): of.made[m.id] for m in put.messages if m.id in of.made}},
@@ -338,15 +332,19 @@ def shown_id(message: BaseMessage) -> str:
     return "" if message.text.count(TOOL_ANSWERED) > 1 else str(message.id)
 
 
-def shown_values(values: dict[str, Any], view: View | None = None) -> dict[str, Any]:
-    """Return the values of a state in a form to compare, those of the stock saver as `view` shows them."""
+def shown_values(values: dict[str, Any], view: View | None = None, *, beside: bool = False) -> dict[str, Any]:
+    """Return the values of a state in a form to compare, those of the stock saver as `view` shows them.
+
+    `beside`: they are of LangGraph's saver on the rows of ours, which has placeholders.
+    """
     view = view or View()
+    lent = LendingRedactor.TAGGED if beside else SECRET
     shown = {key: value for key, value in values.items() if key not in {"messages", "private", "__interrupt__"}}
     if values.get("private") and values["private"] != view.lost:
         shown["private"] = values["private"]
     if "messages" in values:
         messages = [
-            (m.type, view.text(m), shown_id(m), len(getattr(m, "tool_calls", [])))
+            (m.type, m.text.replace(lent, SECRET), shown_id(m), len(getattr(m, "tool_calls", [])))
             for m in view.messages(with_stored_ids(values["messages"]))
         ]
         # After a retry the results of parallel calls may come in another order.

@@ -312,7 +312,7 @@ class Game:
         assert (type(ours.error), str(ours.error)) == (type(stock.error), str(stock.error))
         assert ours.runs == stock.runs
         if isinstance(stock.value, dict) and "configurable" not in stock.value:
-            assert shown_values(ours.value) == shown_values(stock.value, start.running)
+            assert shown_values(ours.value, beside=foreign) == shown_values(stock.value, start.running)
         view = start.view
         assert [(put.source, put.step) for put in ours.puts] == [(put.source, put.step) for put in stock.puts]
         for theirs, our in zip(stock.puts, ours.puts, strict=True):

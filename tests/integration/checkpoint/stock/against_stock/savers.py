@@ -17,7 +17,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from against_stock.play import Game
 from against_stock.programs import Program
-from against_stock.projection import TOLD_TOOL, WordRedactor
+from against_stock.projection import TOLD_TOOL, LendingRedactor
 from discreet.checkpoint import KEEP, CheckpointPolicy, RedactingSaver
 from discreet.checkpoint.channels import mark_of
 from discreet.checkpoint.postgres import CONNECTION
@@ -28,7 +28,7 @@ POLICY = CheckpointPolicy(
     channels={"log": KEEP, "mark": KEEP, "rounds": KEEP, "memory": KEEP},
     subgraphs=[f"memo{number}" for number in range(4)],
     direct_tools=[TOLD_TOOL],
-    redactor=WordRedactor(),
+    redactor=LendingRedactor(),
 )
 
 
