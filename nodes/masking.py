@@ -11,9 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import hashlib
-import hmac
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -31,10 +28,9 @@ from discreet.ports import TextRedactor, ThreadAware, TurnVault, of_thread
 from discreet.redaction import resolve, untagged
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.message_codec import same_kind
-from discreet.redaction.placeholder_key import default_key
 from discreet.redaction.placeholders import TAGGED
 from discreet.redaction.restoring import restore
-from discreet.redaction.thread_values import TOOL_SECONDS, failed
+from discreet.redaction.thread_values import TOOL_SECONDS, failed, vault_key
 from discreet.redaction.value_capture import CollectingRedactor
 from discreet.redaction.vault import default_vault
 from discreet.redaction.walker import redact_object
@@ -126,8 +122,10 @@ class MaskedTurn(OpenTurn):
         start = turn_start(messages)
         opening = None if start is None else messages[start].id
         # Without a thread and a message there is nothing that the next node knows it by, and nothing to share.
-        self._key = turn_key(run, opening or (None if run.thread_id else str(uuid4())))
-        self._thread_key = self._key if run.thread_id is None else turn_key(run)
+        if run.thread_id is None:  # nobody shares what has no thread with another user, whatever id their message has
+            self._key = self._thread_key = vault_key("", f"{run.user_id}\0{opening or uuid4()}")
+        else:
+            self._key, self._thread_key = vault_key(run.thread_id, opening), vault_key(run.thread_id)
         self._thread = run.thread_id or self._key
         self._request_ref = run.request_ref
         self._earlier = messages[:start]
@@ -283,12 +281,3 @@ class MaskedTurn(OpenTurn):
             return message  # most of a history
         resolved: BaseMessage = self.resolved(message)
         return resolved
-
-
-def turn_key(run: Run, message_id: str | None = None) -> str:
-    """Return what the vault knows a turn by, or without a message its thread; nobody shares one with another user.
-
-    It is a digest, so that it may stand in a key of Redis, keyed, so that it tells nothing to who knows the thread.
-    """
-    named = json.dumps([run.user_id, run.thread_id, message_id]).encode()
-    return hmac.digest(default_key(), b"discreet vault\0" + named, hashlib.sha256).hex()

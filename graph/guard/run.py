@@ -16,12 +16,11 @@ from discreet.graph.guard.failures import told
 from discreet.graph.guard.objects import RunObjects
 from discreet.graph.guard.requests import Call, resolved
 from discreet.graph.guard.texts import RunTexts
-from discreet.nodes.masking import turn_key
 from discreet.nodes.run import run_of
 from discreet.ports import TextRedactor, TurnVault, of_thread
 from discreet.redaction.clean_texts import CleanTexts
 from discreet.redaction.placeholders import TAGGED
-from discreet.redaction.thread_values import failed
+from discreet.redaction.thread_values import failed, vault_key
 from discreet.state.request_ref import values_ref
 
 INLINE_CHARS: Final = 4_000
@@ -188,7 +187,7 @@ class GuardedRun:
         if self.call.input is not None and not isinstance(self.call.input, Command):
             return None
         run = run_of(self.call.configurable, self.call.options.get("context"))
-        return None if run.thread_id is None else turn_key(run)
+        return None if run.thread_id is None else vault_key(run.thread_id)
 
     def _begin(self, parts: Mapping[str, str], values: Mapping[str, str]) -> None:
         if not parts and not values and TAGGED.search(str(self.call.input)):

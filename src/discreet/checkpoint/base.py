@@ -40,8 +40,6 @@ from discreet.settings import load_settings
 class TwoTierSaver(KeepsTools):
     """Holds the two tiers."""
 
-    restores = True
-
     def __init__(
         self,
         inner: BaseCheckpointSaver[Any],
@@ -109,6 +107,11 @@ class TwoTierSaver(KeepsTools):
         self._interrupts = Interrupts(self._scratch, inner.serde)
         self._reader = TieredReader(self._bound, self._scratch, inner.serde, inner.get_next_version)
         on_erasure(self._hear)
+
+    @property
+    def restores(self) -> bool:
+        """Whether what it loads has its values again: then the state of a graph holds what was said."""
+        return self._restores
 
     @property
     def config_specs(self) -> list[Any]:

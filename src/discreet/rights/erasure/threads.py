@@ -7,9 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, LiteralString
 
 from discreet.checkpoint.postgres.erasing import ThreadEraser
-from discreet.nodes.masking import turn_key
 from discreet.nodes.requests import request_id_of
-from discreet.nodes.run import run_of
 from discreet.redaction.thread_values import vault_key
 from discreet.rights.erasure.passes import Counting
 from discreet.storage import Storage
@@ -107,8 +105,7 @@ class Threads:
 
     async def _forget_values(self, doing: Counting, thread_id: str, said: Sequence[str | None]) -> None:
         """Forget what the turn vault has of a thread, and of those of its turns that may not be over."""
-        run = run_of({"user_id": doing.job.plan.user_id, "thread_id": thread_id})
-        names = [vault_key(thread_id), turn_key(run), *(turn_key(run, message_id) for message_id in said[-OPEN_TURNS:])]
+        names = [vault_key(thread_id), *(vault_key(thread_id, message_id) for message_id in said[-OPEN_TURNS:])]
         doing.job.threads.add(self._keys.of_thread(thread_id))
         doing.job.turns.update(names)
         for name in () if doing.is_dry else names:
