@@ -26,7 +26,7 @@ from discreet.nodes.background_tasks import drain
 from discreet.nodes.input_check import messages_of
 from discreet.nodes.run import Run, run_of
 from discreet.ports import Done, Running, ShortTermStore, of_thread
-from discreet.prompts.own_replies import render_reply
+from discreet.prompts.texts import render_reply
 from discreet.settings import load_settings
 from discreet.spans import under_span
 from discreet.state.message_text import text_of

@@ -24,8 +24,7 @@ from discreet.nodes.rounds import rounds_of, window
 from discreet.nodes.run import Run, describe_run, kept_tools
 from discreet.nodes.turn import turn_start
 from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRound
-from discreet.prompts.assembly import AssembledPrompt, assemble, observe
-from discreet.prompts.budget import DEFAULT_WINDOW
+from discreet.prompts.assembly import DEFAULT_WINDOW, AssembledPrompt, assemble, observe
 from discreet.prompts.rounds import NEWEST, SHORT_LINE, split_rounds
 from discreet.prompts.texts import prompt_text
 from discreet.providers.capabilities import name_of, window_of

@@ -10,8 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from discreet.nodes.run import Run
 from discreet.nodes.turn import turn_start
-from discreet.prompts.ids import prompt_id
-from discreet.prompts.texts import prompt_text
+from discreet.prompts.texts import prompt_id, prompt_text
 from discreet.providers.capabilities import name_of
 from discreet.state.made import MADE, Made
 from discreet.state.records import Provenance

@@ -4,23 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from discreet.errors import ContextWindowError
 from discreet.metrics import prompt_cut, prompt_tokens
-from discreet.prompts.blocks import FACTS_TAG, PAST_TAG, PAST_TYPES, ROUNDS_TAG, SUMMARY_TAG, block, with_times
-from discreet.prompts.budget import DEFAULT_WINDOW, LEAST_ROOM, RESERVE, Part, divide
-from discreet.prompts.calls import fit_calls
-from discreet.prompts.counting import MESSAGE_TOKENS, Count, message_tokens
-from discreet.prompts.cutting import LEAST_TOKENS, cut_at_sentence, cut_end, cut_middle
-from discreet.prompts.data import as_data
-from discreet.prompts.memories import tell_memories
-from discreet.prompts.results import fit_results, least_tokens
-from discreet.prompts.rounds import Brief, split_rounds, tell_rounds, with_words
+from discreet.prompts.data import mark_of, plain, quoted
+from discreet.prompts.facts import FACTS_TAG, PAST_TAG, explained, least_of, split_memories, tell_memories
+from discreet.prompts.fitting import MESSAGE_TOKENS, Count, cut_at_sentence, cut_end, cut_middle, message_tokens
+from discreet.prompts.rounds import ROUNDS_TAG, Brief, KnownRounds, split_rounds, tell_rounds, with_words
+from discreet.prompts.running import fit_calls, fit_results, least_tokens
 from discreet.prompts.texts import prompt_text
 from discreet.state.conversation import RetrievedMemory
 
 __all__ = ["AssembledPrompt", "Part", "assemble", "observe"]
+
+SUMMARY_TAG: Final = "conversation_summary"
+
+LONGEST_MARK: Final = "q7x2z5k4"
+"""Takes as many tokens as any mark of a prompt, which is known only when the prompt is."""
+
+Part = Literal["system", "tools", "facts", "past", "summary", "rounds", "input"]
+"""What a prompt consists of: instructions, definitions of tools, facts, past conversations, the summary of this one, its
+earlier rounds, and the running turn."""
+
+DEFAULT_WINDOW: Final = 32_000
+"""Tokens of a model of which nobody says how many it takes: the chat models that are served since 2024 take as many."""
+
+LEAST_ROOM: Final = 500
+"""What a window has to have beside the instructions and the user's message: facts, rounds, tool results, an answer."""
+
+LEAST_MEMORY: Final = 300
+"""Of these for facts, summary and rounds, wherever the tool traffic of the running turn leaves so much."""
+
+LEAST_ANSWER: Final = 100
+
+RESERVE: Final = 200
+"""What facts and past conversations are sure of beside rounds of any length: five facts of a long sentence each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +72,16 @@ class AssembledPrompt:
         return sum(self.tokens.values())
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rooms:
+    """Tokens that the parts may take which can be shortened."""
+
+    memory: int
+    """Facts, past conversations, summary and rounds together."""
+    results: int
+    """These and the tool results of the running turn together."""
+
+
 def assemble(
     *,
     count: Count,
@@ -63,6 +94,7 @@ def assemble(
     window: int = DEFAULT_WINDOW,
     tools: str = "",
     brief: Brief | None = None,
+    known: KnownRounds | None = None,
 ) -> AssembledPrompt:
     """Return the prompt: instructions, facts, past conversations, the summary, earlier rounds, the running turn.
 
@@ -83,6 +115,7 @@ def assemble(
         window: Tokens that the model takes, its answer included.
         tools: Definitions of the tools that the model gets, as JSON: they are counted.
         brief: Makes a line of a round's text; default: its first sentences.
+        known: Remembers sizes and lines of rounds from prompt to prompt, as `brief` made them.
 
     Raises:
         ContextWindowError: The window has no room for instructions, message and 500 tokens.
@@ -99,19 +132,18 @@ def assemble(
         >>> print(prompt.system)  # doctest: +ELLIPSIS
         Be brief.
         <BLANKLINE>
-        Between the tags below ... for equal values.
+        What is known stands between tags whose names end in -...
         <BLANKLINE>
-        <conversation_summary>
-        They spoke about boats.
-        </conversation_summary>
+        <conversation_summary-...>
+        "They spoke about boats."
+        </conversation_summary-...>
         >>> [message.type for message in prompt.messages], prompt.cut["summary"]
         (['system', 'human'], 0)
     """
-    memories = with_times(memories)
-    facts = [memory for memory in memories if memory["type"] not in PAST_TYPES]
-    past = [memory for memory in memories if memory["type"] in PAST_TYPES]
-    story = as_data(summary)
+    facts, past = split_memories(memories)
+    story = plain(summary)
     rounds = split_rounds([*map(with_words, earlier)])
+    known = known or KnownRounds()
 
     tags = [tag for tag, given in ((FACTS_TAG, facts), (PAST_TAG, past), (SUMMARY_TAG, story)) if given]
     instructions = _Instructions(head=system_prompt or prompt_text("assistant"), last_words=last_words)
@@ -126,12 +158,12 @@ def assemble(
 
     story_kept = _fit_summary(story, rooms.memory // 4, count)
     left = rooms.memory - count(story_kept)
-    sizes = [sum(message_tokens(message, count) for message in said) for said in rounds]
+    sizes = [known.size(said, count) for said in rounds]
     reserve = max(min(RESERVE, left // 2), left // 3, left - sum(sizes))
-    told_facts = tell_memories(facts, reserve - _least_of(past, reserve), count)
+    told_facts = tell_memories(facts, reserve - least_of(past, reserve), count)
     told_past = tell_memories(past, reserve - told_facts.tokens, count)
     left -= told_facts.tokens + told_past.tokens
-    told_rounds = tell_rounds(rounds, sizes, left, count, brief or _first_sentences(count))
+    told_rounds = tell_rounds(rounds, left, count=count, brief=brief or _first_sentences(count), known=known)
     unused = left - told_rounds.tokens
     fitted, shortened = fit_results(running, rooms.results - rooms.memory + unused + least, count)
 
@@ -141,12 +173,13 @@ def assemble(
         SUMMARY_TAG: story_kept,
         ROUNDS_TAG: told_rounds.lines,
     }
+    mark = mark_of("\n".join(blocks.values()))
     return AssembledPrompt(
-        system=instructions.render(blocks),
+        system=instructions.render(blocks, mark),
         rounds=told_rounds.messages,
         running=tuple(fitted),
         tokens={
-            "system": instructions.tokens([tag for tag, lines in blocks.items() if lines], count),
+            "system": instructions.tokens([tag for tag, lines in blocks.items() if lines], count, mark),
             "tools": defined,
             "facts": told_facts.tokens,
             "past": told_past.tokens,
@@ -157,12 +190,34 @@ def assemble(
         cut={
             "facts": told_facts.cut,
             "past": told_past.cut,
-            "summary": int(story_kept != story),
+            "summary": int(story_kept != quoted(story)),
             "rounds": told_rounds.cut,
             "input": shortened + short_calls,
         },
         untold=told_rounds.untold,
     )
+
+
+def divide(window: int, *, fixed: int, said: int, traffic: int = 0) -> Rooms:
+    """Divide `window` tokens.
+
+    A prompt takes at most half of them, so that a long conversation costs no more than a short one and leaves the model
+    room to think. The user's message and the running turn's tool traffic come on top.
+
+    Args:
+        window: Tokens of prompt and answer together.
+        fixed: What instructions and definitions of tools take.
+        said: What the user's message takes.
+        traffic: The least that the running turn's tool calls and results take.
+
+    Raises:
+        ContextWindowError: What can't be cut leaves less than `LEAST_ROOM`, or tool calls have used that up.
+    """
+    free = window - fixed - said - traffic
+    if window < fixed + said + LEAST_ROOM or free < 2 * LEAST_ANSWER:
+        raise ContextWindowError(window=window, instructions=fixed, message=said + traffic, least=LEAST_ROOM)
+    left = free - min(window // 8, max(LEAST_ANSWER, free - LEAST_MEMORY))
+    return Rooms(memory=min(left, max(window // 2 - fixed, LEAST_MEMORY)), results=left)
 
 
 def observe(prompt: AssembledPrompt) -> None:
@@ -180,28 +235,21 @@ class _Instructions:
     head: str
     last_words: bool
 
-    def tokens(self, tags: Sequence[str], count: Count) -> int:
+    def tokens(self, tags: Sequence[str], count: Count, mark: str = LONGEST_MARK) -> int:
         """Return what all but the contents of the blocks take, as if every block were there."""
-        return MESSAGE_TOKENS + count(self.render(dict.fromkeys(tags, " ")))
+        return MESSAGE_TOKENS + count(self.render(dict.fromkeys(tags, " "), mark))
 
-    def render(self, blocks: Mapping[str, str]) -> str:
-        """Return the system prompt with the blocks that hold something, the summary last."""
-        told = [block(tag, lines) for tag, lines in blocks.items() if lines]
-        parts = [self.head, *([prompt_text("memory_facts")] if told else []), *told]
-        if self.last_words:
-            parts.append(prompt_text("final_answer"))
-        return "\n\n".join(parts)
+    def render(self, contents: Mapping[str, str], mark: str) -> str:
+        """Return the system prompt with the blocks that hold something, in their order."""
+        last = prompt_text("final_answer") if self.last_words else ""
+        return "\n\n".join(filter(None, (self.head, explained(contents, mark), last)))
 
 
 def _fit_summary(story: str, limit: int, count: Count) -> str:
-    if not story or count(story) <= limit:
-        return story
-    return cut_at_sentence(story, limit, count) or cut_middle(story, limit, count, render=as_data)
-
-
-def _least_of(past: Sequence[RetrievedMemory], reserve: int) -> int:
-    """Return what facts leave to past conversations."""
-    return min(len(past) * LEAST_TOKENS, reserve // 4)
+    """Return the summary quoted, in at most `limit` tokens."""
+    if count(whole := quoted(story)) <= limit:
+        return whole
+    return quoted(cut_at_sentence(story, limit - 2, count)) or cut_middle(story, limit, count, render=quoted)
 
 
 def _first_sentences(count: Count) -> Brief:

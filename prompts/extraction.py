@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from discreet.prompts.ids import prompt_id
-from discreet.prompts.structured import closed_object, data_blocks
-from discreet.prompts.texts import prompt_text
+from discreet.prompts.data import closed_object, data_blocks
+from discreet.prompts.texts import prompt_id, prompt_text
 
 AT: Final = "%Y-%m-%d %H:%M (%A)"
 """How times are written: the day of the week helps to resolve "on Friday"."""
@@ -50,7 +49,7 @@ def render_extraction(
         {"id": turn.id or f"t{number}", "at": f"{turn.at:{AT}}", "said": turn.said}
         for number, turn in enumerate(turns, 1)
     ]
-    data = data_blocks([(KNOWN_TAG, known), (FORGOTTEN_TAG, forgotten), (TURNS_TAG, lines)])
+    data = data_blocks({KNOWN_TAG: known, FORGOTTEN_TAG: forgotten, TURNS_TAG: lines})
     return ExtractionPrompt(prompt_text("extraction"), data)
 
 

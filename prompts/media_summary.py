@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from discreet.prompts.data import data_blocks
 from discreet.prompts.texts import prompt_text
 
 TRANSCRIPT_TAG = "transcript"
-
-_DELIMITER = re.compile(rf"<(?=\s*/?\s*{TRANSCRIPT_TAG}\b)", re.IGNORECASE)
 
 
 def render_media_summary(language: str | None = None) -> str:
@@ -22,8 +19,8 @@ def render_transcript_summary(language: str | None = None) -> str:
 
 
 def render_transcript(text: str) -> str:
-    """Return the transcript between its delimiters, which it can't end itself."""
-    return f"<{TRANSCRIPT_TAG}>\n{_DELIMITER.sub('‹', text)}\n</{TRANSCRIPT_TAG}>"
+    """Return the transcript as delimited data."""
+    return data_blocks({TRANSCRIPT_TAG: [text]})
 
 
 def _in_language(text: str, language: str | None) -> str:

@@ -1,10 +1,10 @@
-"""The instruction for the small model that decides whether a turn needs long-term memory."""
+"""What the small model of the gate gets to see: the instruction, the user's message, and what was said before it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from discreet.prompts.data import data_blocks
 from discreet.prompts.texts import prompt_text
 
 MAX_CHARS = 1_000
@@ -13,8 +13,6 @@ MAX_CHARS = 1_000
 MAX_CHARS_BEFORE = 300
 """Of each text of the round before."""
 
-_DELIMITER = re.compile(r"<(?=\s*/?\s*(?:message|before)\b)", re.IGNORECASE)
-
 
 def render_memory_gate() -> str:
     """Return the instruction."""
@@ -22,13 +20,10 @@ def render_memory_gate() -> str:
 
 
 def as_message(text: str, before: Sequence[str] = ()) -> str:
-    """Return the user's message as delimited data that it can't leave, and `before` it what they and the assistant said last."""
-    earlier = "\n".join(_data(said, MAX_CHARS_BEFORE) for said in before)
-    block = f"<before>\n{earlier}\n</before>\n" if before else ""
-    return f"{block}<message>\n{_data(text, MAX_CHARS)}\n</message>"
+    """Return the user's message as delimited data, and `before` it what they and the assistant said last."""
+    earlier = [_ends(said, MAX_CHARS_BEFORE) for said in before]
+    return data_blocks({"before": earlier, "message": [_ends(text, MAX_CHARS)]})
 
 
-def _data(text: str, most: int) -> str:
-    if len(text) > most:
-        text = f"{text[: most // 2]} … {text[-most // 2 :]}"
-    return _DELIMITER.sub("‹", text)
+def _ends(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"

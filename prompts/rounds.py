@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from discreet.prompts.counting import Count, fixed_tokens, message_tokens
-from discreet.prompts.cutting import cut_end, cut_middle, fair_shares
-from discreet.prompts.data import as_data
+from discreet.prompts.data import plain, quoted
+from discreet.prompts.fitting import Count, cut_end, cut_middle, fair_shares, fixed_tokens, message_tokens
 from discreet.state.message_text import text_of
+
+ROUNDS_TAG: Final = "earlier_rounds"
 
 LINE_TOKENS: Final = 48
 """A round in a line: what was said in a sentence, and a beginning of the answer."""
@@ -25,6 +28,12 @@ NEWEST: Final = 6
 LEAST_LINE: Final = 14
 """Of these, where the room is too small for anything else."""
 
+LINE_STEP: Final = 8
+"""Lines grow and shrink by so many tokens, so that most rounds have the same line in the next turn."""
+
+QUOTE_TOKENS: Final = 4
+"""What quotation marks, dash and arrow take beside each side of a line."""
+
 LEAST_ASKED: Final = 6
 """Tokens that a question takes at least that stands in a line before another."""
 
@@ -37,8 +46,64 @@ WORTH_SHORTENING: Final = 120
 NO_WORDS: Final = "..."
 """Stands for a message that says nothing: providers refuse one without content."""
 
+MAX_KNOWN: Final = 8_192
+"""Sizes and lines of rounds that are remembered: those of a few hundred long threads. A line has some 200 characters."""
+
 Brief = Callable[[str, int], str]
 """Returns what a text says most in at most so many tokens."""
+
+
+class KnownRounds:
+    """Remembers what rounds take and how they are told in a line, so that a turn does not read its whole thread again."""
+
+    def __init__(self, most: int = MAX_KNOWN) -> None:
+        """Remember at most so many; what was asked for longest ago goes first."""
+        self._most = most
+        self._known: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def size(self, said: Sequence[BaseMessage], count: Count) -> int:
+        """Return the tokens of a round."""
+        key = ("size", count, round_key(said))
+        tokens: int = self._once(key, lambda: sum(message_tokens(message, count) for message in said))
+        return tokens
+
+    def line(self, said: Sequence[BaseMessage], limit: int, count: Count, brief: Brief) -> tuple[str, int]:
+        """Return a round as one line of data in at most `limit` tokens, and its tokens."""
+
+        def made() -> tuple[str, int]:
+            line = _line(said, limit, count, brief)
+            return line, count(line + "\n")
+
+        found: tuple[str, int] = self._once(("line", count, limit, round_key(said)), made)
+        return found
+
+    def clear(self) -> None:
+        """Forget all."""
+        with self._lock:
+            self._known.clear()
+
+    def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        made = make()
+        with self._lock:
+            self._known[key] = made
+            if len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return made
+
+
+def round_key(said: Sequence[BaseMessage]) -> tuple[Hashable, ...]:
+    """Return what tells a round from others: of each message its id, the hash of its text, and its calls and blocks."""
+    return tuple((m.type, m.id, hash(text_of(m)), _beside(m)) for m in said)
+
+
+def _beside(message: BaseMessage) -> Hashable:
+    calls = message.tool_calls if isinstance(message, AIMessage) else ()
+    return (len(message.content) if isinstance(message.content, list) else 0, repr(calls) if calls else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +145,14 @@ def split_rounds(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
 
 
 def tell_rounds(
-    rounds: Sequence[list[BaseMessage]], sizes: Sequence[int], limit: int, count: Count, brief: Brief
+    rounds: Sequence[list[BaseMessage]], limit: int, *, count: Count, brief: Brief, known: KnownRounds
 ) -> ToldRounds:
-    """Return `rounds`, which take `sizes` tokens as they are, told in at most `limit` tokens.
+    """Return `rounds` told in at most `limit` tokens.
 
     From the newest back each stands word for word, without the middle of its texts where it takes more than a third of
     the limit, while the ones before it still have room for a line each.
     """
+    sizes = [known.size(said, count) for said in rounds]
     untold, lines_at_most = _lines(sizes, limit)
     told, sizes = rounds[untold:], sizes[untold:]
     if not told:
@@ -109,11 +175,11 @@ def tell_rounds(
         used += taken
         messages[:0] = kept
         first = at
-    lines = [_line(said, most, count, brief) for said, most in zip(told[:first], lines_at_most, strict=False)]
+    lines = [known.line(said, most, count, brief) for said, most in zip(told[:first], lines_at_most, strict=False)]
     return ToldRounds(
         messages=tuple(messages),
-        lines="\n".join(lines),
-        tokens=used + sum(count(text + "\n") for text in lines),
+        lines="\n".join(line for line, _ in lines),
+        tokens=used + sum(tokens for _, tokens in lines),
         cut=len(rounds) - whole,
         untold=untold,
     )
@@ -127,7 +193,8 @@ def _lines(sizes: Sequence[int], limit: int) -> tuple[int, list[int]]:
     newest, older = sizes[-NEWEST:], sizes[:-NEWEST]
     least = min(LINE_TOKENS, max(LEAST_LINE, limit // max(1, len(newest))))
     room = limit - min(sum(min(size, limit // ROUND_SHARE) for size in newest), 2 * limit // 3)
-    line = min(LINE_TOKENS, max(SHORT_LINE, room // max(1, len(older))))
+    share = room // max(1, len(older))
+    line = min(LINE_TOKENS, max(SHORT_LINE, share - share % LINE_STEP))
     untold = len(older)
     while untold and (room := room - min(line, older[untold - 1])) >= 0:
         untold -= 1
@@ -148,29 +215,36 @@ def _shortened(said: Sequence[BaseMessage], limit: int, count: Count) -> list[Ba
 
 
 def _line(said: Sequence[BaseMessage], limit: int, count: Count, brief: Brief) -> str:
-    """Return a round as one line of data. Both sides share the room; what the user said is the larger part."""
-    users = [as_data(text_of(message)) for message in said if isinstance(message, HumanMessage)]
+    """Return a round as `- "question" → "answer"`. Both sides share the room; what the user said is the larger part."""
+    users = [plain(text_of(message)) for message in said if isinstance(message, HumanMessage)]
     answers = [text_of(message) for message in said if not isinstance(message, HumanMessage | ToolMessage)]
-    answer = as_data(" ".join(filter(None, answers)))
-    room = limit - 6
-    question = " ".join(users)
+    question, answer = " ".join(filter(None, users)), plain(" ".join(filter(None, answers)))
+    room = limit - 2 * QUOTE_TOKENS
     if count(question) + count(answer) > room:
         question = _asked(users, max(1, room - min(count(answer), room // 3)), count, brief)
-        answer = as_data(brief(answer, max(1, room - count(question)))) if answer else ""
-    return cut_end("- " + " → ".join(part for part in (question, answer) if part), limit - 1, count)
+        answer = _fitted(answer, max(1, room - count(question)), count, brief) if answer else ""
+    for _ in range(limit):  # quotation marks in the texts take more than was reckoned with
+        line = "- " + " → ".join(filter(None, (quoted(question), quoted(answer))))
+        over = count(line) - (limit - 1)
+        if over <= 0:
+            break
+        longest = max(question, answer, key=len)
+        shorter = cut_end(longest, max(0, count(longest) - over), count)
+        question, answer = (shorter, answer) if longest is question else (question, shorter)
+    return line
 
 
 def _asked(users: Sequence[str], limit: int, count: Count, brief: Brief) -> str:
     """Return what the user said in a round, briefly. The newest is what was answered; before it stands what failed or was not."""
-
-    def fitted(text: str, room: int) -> str:
-        return text if count(text) <= room else as_data(brief(text, room)) or cut_end(text, room, count)
-
     *before, newest = [text for text in users if text] or [""]
-    told = fitted(newest, limit if not before or count(newest) <= limit else 2 * limit // 3)
+    told = _fitted(newest, limit if not before or count(newest) <= limit else 2 * limit // 3, count, brief)
     for text in reversed(before):
         room = limit - count(told)
         if not told or room < LEAST_ASKED:
             break
-        told = f"{fitted(text, room)} {told}"
+        told = f"{_fitted(text, room, count, brief)} {told}"
     return told
+
+
+def _fitted(text: str, room: int, count: Count, brief: Brief) -> str:
+    return text if count(text) <= room else plain(brief(text, room)) or cut_end(text, room, count)

@@ -19,7 +19,7 @@ from discreet.graph.streams import Shape, reply_parts
 from discreet.nodes.input_check import messages_of
 from discreet.nodes.run import run_of
 from discreet.ports import Claim, Done, Running, of_thread
-from discreet.prompts.own_replies import render_reply
+from discreet.prompts.texts import render_reply
 from discreet.state.message_text import text_of
 from discreet.state.request_ref import REQUEST_DELIVERY
 

@@ -15,7 +15,7 @@ from pydantic_core.core_schema import ErrorType
 
 from discreet.errors import CallLimitError, DiscreetError, ProviderError, StorageError, StorageUnavailableError
 from discreet.metrics import tool_errors
-from discreet.prompts.own_replies import render_reply
+from discreet.prompts.texts import render_reply
 
 logger = logging.getLogger(__name__)
 

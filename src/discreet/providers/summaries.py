@@ -15,9 +15,8 @@ from langgraph.constants import TAG_NOSTREAM
 from discreet.errors import ProviderError
 from discreet.metrics import summary_failures
 from discreet.ports import SpokenRound, SummaryProvider, TokenCounter
-from discreet.prompts.ids import prompt_id
-from discreet.prompts.rolling_summary import render_rolling_summary
-from discreet.prompts.texts import prompt_text
+from discreet.prompts.summaries import render_rolling_summary
+from discreet.prompts.texts import prompt_id, prompt_text
 from discreet.providers.capabilities import name_of, window_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
 from discreet.providers.sentences import shortened

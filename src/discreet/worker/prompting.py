@@ -11,7 +11,7 @@ from typing import Any
 from discreet.errors import ProviderError
 from discreet.ports import BatchRequest, BatchResult, TextRedactor
 from discreet.prompts.extraction import EXTRACTION_SCHEMA, SaidTurn, render_extraction
-from discreet.prompts.session_summary import (
+from discreet.prompts.summaries import (
     SESSION_SUMMARY_SCHEMA,
     render_session_summary,
     session_summary_prompt_id,

@@ -11,7 +11,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from discreet.graph import build_graph
-from discreet.prompts.ids import prompt_id
+from discreet.prompts.texts import prompt_id
 from discreet.providers.offline import OfflineChatModel
 from discreet.providers.summaries import ChatModelSummaryProvider
 from discreet.settings import Settings

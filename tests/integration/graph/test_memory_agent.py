@@ -83,7 +83,7 @@ async def test_known_facts_are_in_the_prompt_before_the_model_speaks(agent):
     await say(await agent(chat_model="offline"), FACT)
     model = ScriptedChatModel(responses=[AIMessage("Two.")])
     await say(await agent(chat_model=model), QUESTION)
-    assert f"- [user_fact] {FACT}" in model.prompts[0][0].text
+    assert f'- [user_fact] "{FACT}"' in model.prompts[0][0].text
 
 
 @pytest.mark.slow

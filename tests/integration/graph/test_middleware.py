@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.nodes.assistant import UNFINISHED
-from discreet.prompts.ids import prompt_id
+from discreet.prompts.texts import prompt_id
 from discreet.redaction import InMemoryTurnVault
 from discreet.settings import Settings
 from discreet.state.records import MemoryRecord

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from testkit.prompt_blocks import read_prompt
 
 from discreet.graph import build_graph
 from discreet.providers import embedding_provider
@@ -68,8 +69,7 @@ async def facts_told(storage, question, **context):
     """Return the lines of facts in the prompt of a new thread."""
     model = ScriptedChatModel(responses=[AIMessage("I see.")])
     await say(built(storage, model), question, **context)
-    found = re.search(r"<known_facts>\n(.*)\n</known_facts>", model.prompts[0][0].text, re.DOTALL)
-    return found[1].splitlines() if found else []
+    return read_prompt(model.prompts[0][0].text).blocks.get("known_facts", [])
 
 
 @pytest.mark.slow

@@ -9,8 +9,8 @@ import pytest
 from testkit.conversations import item, talk
 
 from discreet.ports import FixedSettings
+from discreet.prompts.data import read_block
 from discreet.prompts.extraction import TURNS_TAG
-from discreet.prompts.structured import read_block
 from discreet.providers.batches.anthropic import AnthropicBatchProvider
 from discreet.providers.batches.google import GoogleBatchProvider
 from discreet.providers.batches.openai import OpenAIBatchProvider

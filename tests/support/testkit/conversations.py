@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from discreet.errors import ProviderError
 from discreet.ports import BatchLimits, BatchResult, BatchStatus
+from discreet.prompts.data import read_block
 from discreet.prompts.extraction import TURNS_TAG
-from discreet.prompts.structured import read_block
 from discreet.state.records import TurnRecord
 
 

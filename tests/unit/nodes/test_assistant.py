@@ -1,6 +1,7 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
+from testkit.prompt_blocks import read_prompt
 
 from discreet.nodes.assistant import SILENT, UNFINISHED, make_assistant, route_after_assistant
 from discreet.nodes.prompting import Prompting
@@ -39,7 +40,7 @@ async def test_the_model_sees_instructions_facts_and_the_message(run_node):
     model = ScriptedChatModel(responses=[AIMessage("Yes.")])
     state = await run_node(make_assistant(model), {"messages": [HumanMessage("Do I?")], "memories": [MEMORY]})
     system, human = model.prompts[0]
-    assert "- [user_fact] Keeps parrots (2026-01-01)" in system.content
+    assert '- [user_fact] "Keeps parrots" (2026-01-01)' in system.content
     assert human.content == "Do I?"
     assert state["messages"][-1].content == "Yes."
 
@@ -48,8 +49,8 @@ async def test_many_memories_are_all_told(run_node):
     model = ScriptedChatModel(responses=[AIMessage("Yes.")])
     memories = [{**MEMORY, "text": f"fact {i} " + "word " * 40} for i in range(20)]
     await run_node(make_assistant(model), {"messages": [HumanMessage("Do I?")], "memories": memories})
-    facts = model.prompts[0][0].content.split("<known_facts>\n")[1]
-    assert all(f"fact {i} " in facts for i in range(20))
+    facts = read_prompt(model.prompts[0][0].content).blocks["known_facts"]
+    assert [f"fact {i} " in line for i, line in enumerate(facts)] == [True] * 20
 
 
 async def test_the_context_chooses_model_and_instructions(run_node):
@@ -88,13 +89,14 @@ async def test_the_oldest_rounds_are_shortened_first_and_the_running_turn_never(
     earlier = [m for i in range(12) for m in (HumanMessage(f"q{i} " + "word " * 600), AIMessage(f"a{i}"))]
     running = [HumanMessage("word " * 400), *rounds(1)]
     model = ScriptedChatModel(responses=[AIMessage("Yes.")])
-    await run_node(make_assistant(model), {"messages": [*earlier, *running]})
+    prompting = Prompting(context_window_size=8_000)
+    await run_node(make_assistant(model, prompting=prompting), {"messages": [*earlier, *running]})
     system, *told = model.prompts[0]
     assert [m.content for m in told[-3:]] == [m.content for m in running]
     assert isinstance(told[0], HumanMessage)
     assert [m.content.split()[0] for m in told[-9:-3]] == ["q9", "a9", "q10", "a10", "q11", "a11"]
-    lines = system.content.split("<earlier_rounds>\n")[1]
-    assert all(f"- q{i} word" in lines for i in range(12 - len(told[:-3]) // 2))
+    lines = "\n".join(read_prompt(system.content).blocks["earlier_rounds"])
+    assert all(f'- "q{i} word' in lines for i in range(12 - len(told[:-3]) // 2))
 
 
 async def test_a_model_that_says_nothing_is_put_into_words(run_node):
@@ -112,5 +114,5 @@ async def test_the_summary_stands_in_the_prompt_for_the_rounds_that_it_covers(ru
     model = ScriptedChatModel(responses=[AIMessage("Yes.")])
     await run_node(make_assistant(model, prompting=prompting), {"messages": [*earlier, HumanMessage("And?")]})
     system, *told = model.prompts[0]
-    assert "<conversation_summary>\nThey spoke about boats.\n</conversation_summary>" in system.content
+    assert read_prompt(system.content).blocks == {"conversation_summary": ['"They spoke about boats."']}
     assert [m.content for m in told] == [m.content for m in earlier[6:]] + ["And?"]

@@ -3,6 +3,7 @@ import logging
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from prometheus_client import REGISTRY
+from testkit.prompt_blocks import read_prompt
 
 from discreet.nodes.memory_gate import GateDecision, decide_by_rules, make_memory_gate, route_after_gate
 from discreet.nodes.turn import query_text
@@ -79,7 +80,8 @@ async def test_the_small_model_is_told_the_round_before():
     before = [HumanMessage("Look for the parcel"), AIMessage("It is on its way.")]
     await make_memory_gate(small_model=model)({"messages": [*before, HumanMessage(OPEN)]})
     (prompt,) = model.prompts
-    assert prompt[-1].content.startswith("<before>\nLook for the parcel\nIt is on its way.\n</before>\n<message>")
+    before = read_prompt(prompt[-1].content).blocks["before"]
+    assert before == ['"Look for the parcel"', '"It is on its way."']
 
 
 async def test_the_node_works_in_a_foreign_state():
@@ -136,7 +138,7 @@ async def test_the_small_model_decides_what_rules_leave_open(answer, retrieve):
     update = await make_memory_gate(small_model=model)(state(OPEN))
     assert update == {"gate": {"retrieve": retrieve, "reason": "small_model"}}
     (prompt,) = model.prompts
-    assert prompt[-1].content == f"<message>\n{OPEN}\n</message>"
+    assert read_prompt(prompt[-1].content).blocks == {"message": [f'"{OPEN}"']}
 
 
 async def test_rules_come_before_the_small_model():

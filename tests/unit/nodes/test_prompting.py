@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
+from testkit.prompt_blocks import read_prompt
 
 from discreet.errors import ProviderError, StorageUnavailableError
 from discreet.nodes.prompting import Prompting
@@ -48,8 +49,8 @@ async def prompted(messages, *, summariser=None, window=4_096):
 
 
 def in_lines_or_messages(prompt):
-    lines = re.search(r"<earlier_rounds>\n(.*?)\n</earlier_rounds>", prompt.system, re.DOTALL)
-    texts = [*(lines[1].splitlines() if lines else ()), *(m.text for m in prompt.rounds if m.type == "human")]
+    lines = read_prompt(prompt.system).blocks.get("earlier_rounds", ())
+    texts = [*lines, *(m.text for m in prompt.rounds if m.type == "human")]
     return [int(re.search(r"number(\d+)", text)[1]) for text in texts]
 
 
@@ -81,7 +82,7 @@ async def test_without_a_summary_the_oldest_rounds_are_quoted(summariser):
     told = in_lines_or_messages(prompt)
     assert told == list(range(told[0], 300))
     assert prompt.untold == 0
-    assert "My number" in prompt.system.split("<conversation_summary>\n")[1].split("\n</conversation_summary>")[0]
+    assert "My number" in read_prompt(prompt.system).blocks["conversation_summary"][0]
     assert prompt.total <= 4_096
 
 
@@ -141,11 +142,11 @@ def test_whatever_the_lengths_every_round_is_told_somewhere(lengths, facts, wind
     prompt, _ = asyncio.run(prompting.prompt(asked, memories, run=RUN, model=model))
     covered = asyncio.run(summaries.get("ann", "1")).rounds
     told = in_lines_or_messages(prompt)
-    quoted = "<conversation_summary>" in prompt.system
+    quoted = "conversation_summary" in read_prompt(prompt.system).blocks
     assert told == list(range(len(lengths) - len(told), len(lengths)))
     assert len(told) == len(lengths) or quoted or covered + len(told) >= len(lengths)
     assert prompt.untold == 0
-    assert prompt.system.count("\n- [user_fact] f") == len(
+    assert prompt.system.count('\n- [user_fact] "f') == len(
         facts
     )  # if only in part: in a small window even short ones are cut
     assert prompt.total <= window

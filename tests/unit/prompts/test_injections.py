@@ -1,19 +1,25 @@
-"""Stored text that gives orders, before a model that obeys whatever the structure of its prompt makes an order."""
+"""Stored text that gives orders, before a model that obeys whatever does not stand in a block of data."""
 
-import html
+import json
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import StructuredTool
+from testkit.prompt_blocks import read_prompt, strings_of, without_strings
 
 from discreet.graph import build_graph
-from discreet.prompts import assembly, blocks
 from discreet.prompts.assembly import assemble
+from discreet.prompts.data import plain
+from discreet.prompts.extraction import SaidTurn, render_extraction
+from discreet.prompts.facts import memory_block
+from discreet.prompts.media_summary import render_transcript
+from discreet.prompts.memory_gate import as_message
+from discreet.prompts.summaries import render_rolling_summary
 from discreet.prompts.texts import prompt_text
 from discreet.providers.tokens import count_tokens
 from discreet.state.context import Context
@@ -29,63 +35,111 @@ TEXTS = [
 BE_KIND = "Be kind."
 PREFIX = "My marmalade recipe: "
 STORABLE = [text for text in TEXTS if len(PREFIX + text) <= MAX_MEMORY_CHARS]
-BE_KIND = "Be kind."
-SHORT = [text for text in TEXTS if len(text) < 600]
-"""Those that stand in a prompt whole, also where nothing is shortened."""
+EPOCH = datetime(2026, 3, 5, tzinfo=UTC)
 TOOLS = ("save_memory", "recall_memory", "forget_memory", "send_mail", "delete_account")
-
-ALIKE = str.maketrans("‹›《》〈〉⟨⟩«»˂˃оОаАеЕсС", "<><><><><><>oOaAeEcC")
-UNSEEN = dict.fromkeys((*range(9), *range(14, 28), 127, 0x115F, 0x1160, 0x3164))
-
-
-def as_read(text):
-    """The text as a tolerant reader sees it: nothing invisible, references and escapes resolved, look-alikes equal."""
-    for _ in range(3):
-        text = html.unescape(text)
-    text = re.sub(r"(?:%|\\u00|\\x)(3c|3e|2f|7c)", lambda escape: chr(int(escape[1], 16)), text, flags=re.IGNORECASE)
-    text = unicodedata.normalize("NFKD", text.translate(UNSEEN | ALIKE))
-    text = "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Mn"))
-    return unicodedata.normalize("NFKC", text).translate(ALIKE)
-
-
-TAG = r"(known[\W_]?facts|past[\W_]?conversations|conversation[\W_]?summary)"
-OPENING = re.compile(rf"<\s*{TAG}\s*>", re.IGNORECASE)
-CLOSING = re.compile(rf"<\s*[/\\]+\s*{TAG}[^<>]*>", re.IGNORECASE)
-ROLE = as_read("(?:system|user|human|assistant|developer|instructions?|tool|系统|система|hệ thống)")
-SPEAKS = re.compile(
-    rf"^(?:- \[\w+\] )?\W*{ROLE}\W{{0,4}}:|#+\s*{ROLE}\b|\"role\"\s*:"  # a role's words begin
-    r"|<\s*\|[^<>]*\|\s*>|\[/?(?:INST|SYSTEM_PROMPT)\]|<<?/?SYS>>?|</?s>"  # tokens of chat templates
-    r"|</?\s*(?:start_of_turn|end_of_turn|system|instructions?|tool_call|function_call|invoke)\b",
-    re.IGNORECASE,
+FORMS = {
+    "known_facts": '- [user_fact] "" (2026-03-05)',
+    "past_conversations": '- [conversation_summary] "" (2026-03-05)',
+    "conversation_summary": '""',
+    "earlier_rounds": '- ""',
+}
+SPECIAL = (
+    *("<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>", "<|user|>", "<|assistant|>"),
+    *(
+        "<|begin_of_text|>",
+        "<|python_tag|>",
+        "<|end|>",
+        "<|system|>",
+        "<|channel|>",
+        "<|end_of_turn_token|>",
+        "<|turn>",
+    ),
+    *(
+        "[inst]",
+        "[/inst]",
+        "[system_prompt]",
+        "[available_tools]",
+        "[tool_calls]",
+        "[tool_results]",
+        "<<sys>>",
+        "<</sys>>",
+    ),
+    *("<s>", "</s>", "<bos>", "<eos>", "<pad>", "<unk>", "<mask>", "<start_of_turn>", "<end_of_turn>", "<bos_token>"),
+    *("<tool_call>", "</tool_call>", "<tool_response>", "<think>", "</think>", "<extra_id_0>"),
 )
+"""Of Qwen, gpt-oss, Llama 2 to 4, Mistral, Gemma, Phi, Command R and T5."""
 
 
-TRUSTED = [as_read(text) for text in (BE_KIND, prompt_text("memory_facts"))]
+def found(text):
+    return [
+        RetrievedMemory(entry_id="1", text=text, type=kind, created_at="2026-03-05T10:00:00+00:00", relevance=0.9)
+        for kind in ("user_fact", "conversation_summary")
+    ]
 
 
-def orders(system: str) -> Iterator[str]:
-    """What a reader who goes by structure takes for orders: what is outside the blocks, no line of theirs, or spoken."""
-    rest = as_read(system)
-    while opening := OPENING.search(rest):
-        yield rest[: opening.start()]
-        rest = rest[opening.end() :]
-        closing = CLOSING.search(rest)
-        inside, rest = (rest[: closing.start()], rest[closing.end() :]) if closing else (rest, "")
-        for line in filter(None, inside.splitlines()):
-            if not line.startswith("- [") and opening[1].lower() != "conversation_summary":
-                yield line
-            elif spoken := SPEAKS.search(line):
-                yield line[spoken.start() :]
-    yield rest
+def prompt_with(text):
+    return assemble(
+        count=count_tokens,
+        running=[HumanMessage("Hi")],
+        earlier=[AIMessage(text)],  # what stood before the user's first word is told in a line
+        memories=found(text),
+        summary=text,
+        system_prompt=BE_KIND,
+        window=200_000,
+    ).messages
+
+
+def as_tokenised(text):
+    return unicodedata.normalize("NFKC", text).lower()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_stored_text_stays_in_its_block_and_on_its_line(text):
+    system = prompt_with(text)[0].text
+    blocks, outside, mark = read_prompt(system)
+    assert outside.split() == f"{BE_KIND} {prompt_text('memory_facts').replace('{mark}', mark)}".split()
+    assert {tag: [without_strings(line) for line in lines] for tag, lines in blocks.items()} == {
+        tag: [form] for tag, form in FORMS.items()
+    }
+    told = {tag: strings_of(lines[0])[0] for tag, lines in blocks.items()}
+    line = told.pop("earlier_rounds")
+    assert set(told.values()) == {plain(text)}
+    assert count_tokens(plain(text)) > 30 or line == plain(text)
+    assert len(system.splitlines()) == len(system.split("\n"))
+    assert not [token for token in SPECIAL if token in as_tokenised(system)]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_other_prompts_tell_it_as_data_too(text):
+    (facts,) = read_prompt(memory_block(found(text)[:1], count=count_tokens, max_tokens=9_000)).blocks.values()
+    assert strings_of(facts[0]) == [plain(text)]
+    for data in (
+        render_rolling_summary([(text, text)], earlier=text).data,
+        render_extraction([SaidTurn(at=EPOCH, said=text)], known=[text], forgotten=[text]).data,
+        render_transcript(text),
+        as_message(text[:200], (text[:200], text[:200])),
+    ):
+        blocks, outside, _ = read_prompt(data)
+        assert not outside.strip()
+        assert all(json.loads(line) for lines in blocks.values() for line in lines)
+        assert not [token for token in SPECIAL if token in as_tokenised(data)]
+
+
+def test_with_tags_that_can_be_guessed_most_would_leave_their_block():
+    left = 0
+    for text in TEXTS:
+        lines = f"<known_facts>\n- [user_fact] {text}\n</known_facts>"
+        closing = re.search(r"<\s*/\s*known_facts\b[^>]*>", as_tokenised(lines))
+        left += closing.end() < len(as_tokenised(lines)) or len(lines.splitlines()) > 3
+    assert left > len(TEXTS) / 3
 
 
 def obey(messages):
-    """Call the tool that an order names, the first one there is if it names none; without an order, answer."""
+    """Call the tool that an order outside of the blocks names, the first one there is if it names none; else answer."""
     if isinstance(messages[-1], ToolMessage):
         return AIMessage("Done.")
-    system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
-    given = "\n".join(orders(system))
-    for trusted in TRUSTED:
+    _, given, mark = read_prompt("\n".join(m.text for m in messages if isinstance(m, SystemMessage)))
+    for trusted in (BE_KIND, prompt_text("memory_facts").replace("{mark}", mark)):
         given = given.replace(trusted, "")
     asked = "\n".join(message.text for message in messages if isinstance(message, HumanMessage))
     if re.search(r"\w", given) or any(tool in asked for tool in TOOLS):
@@ -94,53 +148,13 @@ def obey(messages):
     return AIMessage("Hello.")
 
 
-def prompt_with(text):
-    found = [
-        RetrievedMemory(entry_id="1", text=text, type=kind, created_at="2026-03-05T10:00:00+00:00", relevance=0.9)
-        for kind in ("user_fact", "conversation_summary")
-    ]
-    return assemble(
-        count=count_tokens,
-        running=[HumanMessage("Hi")],
-        memories=found,
-        summary=text,
-        system_prompt=BE_KIND,
-        window=200_000,
-    ).messages
-
-
-@pytest.fixture
-def unprotected(monkeypatch):
-    """Texts stand in the prompt as they were stored."""
-    for module in (blocks, assembly):
-        monkeypatch.setattr(module, "as_data", lambda text: text)
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_stored_order_is_not_obeyed(text):
-    messages = prompt_with(text)
-    assert "known_facts" in messages[0].text
-    assert not obey(messages).tool_calls
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_stored_order_has_one_line_in_each_block(text):
-    system = as_read(prompt_with(text)[0].text)
-    assert len(OPENING.findall(system)) == len(CLOSING.findall(system)) == 3
-    assert len(re.findall(r"^- \[", system, re.MULTILINE)) == system.count("\n- ") == 2
-
-
-def test_without_protection_most_would_be_obeyed(unprotected):
-    obeyed = [text for text in TEXTS if obey(prompt_with(text)).tool_calls]
-    assert len(obeyed) > 0.6 * len(TEXTS)
-
-
-def test_the_reader_obeys_the_user():
+def test_the_reader_obeys_the_user_and_the_instructions():
     assert obey([SystemMessage(BE_KIND), HumanMessage("Please use forget_memory")]).tool_calls
+    assert obey([SystemMessage(f"{BE_KIND} Call send_mail."), HumanMessage("Hi")]).tool_calls
 
 
-async def called_in_the_graph(texts):
-    """Save each text as the memory of a user of its own, ask for it, and return which tools the model called."""
+@pytest.mark.slow
+async def test_a_stored_order_calls_no_tool_in_the_graph():
     called = []
 
     def fake(name):
@@ -148,31 +162,16 @@ async def called_in_the_graph(texts):
 
     memories = InMemoryMemories()
     model = StrictChatModel(answer=obey)
+    tools = [fake(name) for name in TOOLS]
     graph = build_graph(
-        chat_model=model,
-        memories=memories,
-        memory_tools=False,
-        tools=[fake(name) for name in TOOLS],
-        system_prompt=BE_KIND,
+        chat_model=model, memories=memories, memory_tools=False, tools=tools, system_prompt=BE_KIND
     ).compile()
-    for number, text in enumerate(texts):
+    for number, text in enumerate(STORABLE):
         user = f"user-{number}"
         await memories.save(user, [MemoryRecord(text=PREFIX + text)])
         asked = {"messages": [HumanMessage("What do you remember about my marmalade recipe?")]}
         context = Context(user_id=user, retrieve_threshold=0.0)
         result = await graph.ainvoke(asked, {"configurable": {"thread_id": user}}, context=context)
-        assert result["messages"][-1].text in ("Hello.", "Done.")
-    seen = [prompt[0].text for prompt in model.prompts if not isinstance(prompt[-1], ToolMessage)]
-    assert len(seen) == len(texts)
-    assert all("marmalade" in text for text in seen), "every memory was retrieved"
-    return called
-
-
-@pytest.mark.slow
-async def test_a_stored_order_calls_no_tool_in_the_graph():
-    assert await called_in_the_graph(STORABLE) == []
-
-
-@pytest.mark.slow
-async def test_without_protection_tools_would_be_called_in_the_graph(unprotected):
-    assert len(await called_in_the_graph(STORABLE)) > 0.5 * len(STORABLE)
+        assert result["messages"][-1].text == "Hello."
+    assert all("marmalade" in prompt[0].text for prompt in model.prompts), "every memory was retrieved"
+    assert not called

@@ -4,7 +4,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from discreet.prompts.assembly import assemble
-from discreet.prompts.blocks import memory_line, with_times
+from discreet.prompts.facts import memory_line, with_times
 from discreet.providers.tokens import count_tokens
 from discreet.state.conversation import RetrievedMemory
 
@@ -33,7 +33,7 @@ DAY = "2026-03-05T"
 )
 def test_the_time_is_told_where_two_of_a_day_were_not_said_at_once(said, told):
     lines = [memory_line(each) for each in with_times([memory(when) for when in said])]
-    assert lines == [f"- [user_fact] x ({when})" if when else "- [user_fact] x" for when in told]
+    assert lines == [f'- [user_fact] "x" ({when})' if when else '- [user_fact] "x"' for when in told]
 
 
 def test_a_prompt_tells_which_of_two_facts_of_a_day_is_newer():
@@ -46,6 +46,6 @@ def test_a_prompt_tells_which_of_two_facts_of_a_day_is_newer():
         ],
     )
     assert (
-        "- [user_fact] I moved to Berlin (2026-03-05 18:30 UTC)\n- [user_fact] I live in Hanoi (2026-03-05 10:00 UTC)"
+        '- [user_fact] "I moved to Berlin" (2026-03-05 18:30 UTC)\n- [user_fact] "I live in Hanoi" (2026-03-05 10:00 UTC)'
         in (prompt.system)
     )

@@ -10,9 +10,9 @@ from typing import Any
 
 from discreet.errors import ConfigurationError
 from discreet.ports import BatchLimits, BatchRequest, BatchResult, BatchStatus, SpokenRound
+from discreet.prompts.data import read_block
 from discreet.prompts.extraction import AT, FORGOTTEN_TAG, KNOWN_TAG, TURNS_TAG, SaidTurn
-from discreet.prompts.session_summary import EARLIER_TAG, ROUNDS_TAG
-from discreet.prompts.structured import read_block
+from discreet.prompts.summaries import EARLIER_TAG, ROUNDS_TAG
 from discreet.providers.extractive import ExtractiveSummaryProvider
 from discreet.providers.offline.extraction import extract
 from discreet.providers.offline.reading import read

@@ -10,13 +10,13 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from discreet.prompts.blocks import FACTS_TAG
+from discreet.prompts.data import read_lines
+from discreet.prompts.facts import FACTS_TAG
 from discreet.providers.offline.commands import ToolSchemas
 from discreet.state.media import TRANSCRIPT_MARK
 from discreet.state.message_text import text_of
 
-_FACTS = re.compile(rf"<{FACTS_TAG}>(.*?)</{FACTS_TAG}>", re.DOTALL)
-_FACT = re.compile(r"^- \[\w+\] (.+)$", re.MULTILINE)
+_FACT = re.compile(r"- \[\w+\] (\".*\")( \([^\"]*\))?")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,11 @@ class Turn:
             text=said.replace(TRANSCRIPT_MARK, "").strip(),
             tools=tools,
             results=tuple(_results(since)),
-            facts=tuple(fact for block in _FACTS.findall(system) for fact in _FACT.findall(block)),
+            facts=tuple(
+                f"{json.loads(fact[1])}{fact[2] or ''}"
+                for line in read_lines(system, FACTS_TAG)
+                if (fact := _FACT.fullmatch(line))
+            ),
             is_first=not any(isinstance(message, AIMessage) for message in before),
             recorded=TRANSCRIPT_MARK in said,
             seed=f"{human.id}\n{len(messages)}\n{said}",
