@@ -32,7 +32,7 @@ from comparing.database import Database
 from langchain_core.runnables import RunnableConfig
 from psycopg import sql
 from pydantic import SecretStr
-from turning.ours import our_graph
+from turning.sides import TEMPLATE, open_side
 from turning.talk import USER, ConstantTimeEmbeddings, questions
 
 from discreet.access.user_keys import load_user_keys
@@ -193,7 +193,7 @@ async def measure_turns(server: str) -> float:
         for name in names:
             os.environ["DISCREET_AUDIT"] = str(VARIANTS[name].audit)
             dsn = opened.enter_context(Database(server)).dsn
-            graphs[name] = await opened.enter_async_context(our_graph(dsn, ConstantTimeEmbeddings()))
+            graphs[name] = await opened.enter_async_context(open_side(TEMPLATE, dsn, ConstantTimeEmbeddings()))
         order = list(names)
         for number, text in enumerate(questions(TURNS)):
             drawn.shuffle(order)

@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from planting.values import Turn
 from redacting.engines import LANGCHAIN_DETECTORS
-from turning.ours import our_graph
+from turning.sides import TEMPLATE, open_side
 from turning.talk import ConstantTimeEmbeddings
 
 from discreet.testing.chat_models import RecordingChatModel
@@ -56,7 +56,7 @@ def look_up_tool(results: Iterator[str]) -> BaseTool:
 async def ours(dsn: str, turns: list[Turn]) -> AsyncIterator[Any]:
     """Yield the template over one storage."""
     tools = [look_up_tool(turn.result for turn in turns)]
-    async with our_graph(dsn, ConstantTimeEmbeddings(), chat_model=Repeating(), tools=tools) as graph:
+    async with open_side(TEMPLATE, dsn, ConstantTimeEmbeddings(), chat_model=Repeating(), tools=tools) as graph:
         yield graph
 
 

@@ -1,4 +1,4 @@
-"""What is said in the conversations: the same on both sides."""
+"""What is said in the conversations: the same on all sides."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from comparing.texts import Texts
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
@@ -27,10 +26,10 @@ def facts() -> list[str]:
     return [texts.prose(80) for _ in range(FACTS)]
 
 
-def questions(turns: int) -> list[str]:
+def questions(turns: int, characters: int = 60) -> list[str]:
     """Return what the user says, in a way that asks for memories."""
     texts = Texts(seed=12)
-    return [f"What did I tell you last week about {texts.prose(60)}" for _ in range(turns)]
+    return [f"What did I tell you last week about {texts.prose(characters)}" for _ in range(turns)]
 
 
 def look_up_tool(seed: int) -> BaseTool:
@@ -46,25 +45,21 @@ def look_up_tool(seed: int) -> BaseTool:
 
 
 class InstantModel(RecordingChatModel):
-    """Calls the tool, then answers, in no time."""
+    """Calls the tool if it is to, then answers, in no time."""
 
     seed: int = 13
+    calls_tool: bool = True
 
     @property
     def _llm_type(self) -> str:
         return "instant"
 
     def _next(self, messages: list[BaseMessage], options: dict[str, object]) -> AIMessage:
-        if not isinstance(messages[-1], ToolMessage):
+        if self.calls_tool and not isinstance(messages[-1], ToolMessage):
             call = {"name": "look_up", "args": {"query": "a place to stay"}, "id": f"call_{len(messages)}"}
             return AIMessage("", tool_calls=[call])
         self.seed += 1
         return AIMessage(Texts(self.seed).prose(ANSWER_CHARS))
-
-
-def instant_model() -> BaseChatModel:
-    """Return a new model."""
-    return InstantModel()
 
 
 class ConstantTimeEmbeddings:
