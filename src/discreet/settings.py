@@ -145,8 +145,9 @@ class Settings(BaseSettings):
     unmasked_types: Texts = Field(
         default=(), description='Types of values that are stored as they are, as a JSON list such as ["ADDRESS"].'
     )
-    spill: bool = Field(
-        default=False, description="Keep paused turns encrypted in the database, so that another process can resume."
+    spill: bool | None = Field(
+        default=None,
+        description="Keep paused turns encrypted in the database, so that another process can resume. Unset: where a saver is made `from_storage` and there are keys.",
     )
     keep_closed: int = Field(
         default=0,

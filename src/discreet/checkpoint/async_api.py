@@ -180,6 +180,16 @@ class AsyncApi(TwoTierSaver):
         if deletes:
             await self._aforget_values(threads)
 
+    async def _asetup(self, *, guard: bool | None) -> None:
+        """Create or upgrade the tables."""
+        if isinstance(self._durable, AsyncPostgresTier):
+            await self._durable.setup(guard=guard)
+        elif setup := getattr(self._durable, "setup", None):
+            await setup()
+        await self._maintenance.asetup()
+        if spill := self._aspill:
+            await spill.setup()
+
     async def _alast_deletion(
         self, config: RunnableConfig, stored: CheckpointTuple | None
     ) -> tuple[datetime, datetime]:

@@ -23,7 +23,7 @@ from discreet.checkpoint.answers import is_answer, turn_answers
 from discreet.checkpoint.kept_tools import call_form, form_of_pair, kept_pairs, made_of_pair, result_form, result_text
 from discreet.checkpoint.message_ids import ANSWER
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.checkpoint.user_input import UserInput
+from discreet.checkpoint.user_input import Replaced, UserInput
 from discreet.state.message_text import MADE_BY, SUMMARIZATION, is_summary, spoken_blocks, text_of
 
 get_id = operator.attrgetter("id")
@@ -203,6 +203,8 @@ def rebuild(message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
     if isinstance(message, AIMessage) and message.tool_calls:
         return made(call_form(message, policy), policy.safe_id(message.id), "")
     text = policy.redact_blocks(spoken_blocks(message), trusted=isinstance(message, AIMessage))
+    if isinstance(message, Replaced):
+        text = policy.without_values(text, but_those_in=message.now)
     return made(form_of(message), policy.safe_id(message.id), text)
 
 

@@ -161,6 +161,10 @@ class CheckpointPolicy:
         """Return `text` without tags that were not handed out for values of this thread; as it is where values are not kept."""
         return text if self.values is None else untagged(text, self.values)
 
+    def without_values(self, text: str, *, but_those_in: str) -> str:
+        """Return redacted `text` without the tags of values that another text doesn't have."""
+        return untagged(text, [tagged for tagged, value in (self.values or {}).items() if value in but_those_in])
+
     def is_as_stored(self, stored: str, given: str) -> bool:
         """Return whether `given` is what was `stored`, or what that was made of, whatever of its values the vault has now."""
         # Imported here because it is asked about messages that were changed, or come again, alone.

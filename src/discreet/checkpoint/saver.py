@@ -11,8 +11,9 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from discreet.checkpoint.async_api import AsyncApi
+from discreet.checkpoint.from_storage import OpenStorage, check_loop, keys_of
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION, AsyncPostgresTier, check_pool
+from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION, check_pool
 from discreet.checkpoint.postgres_spill import PostgresSpill
 from discreet.checkpoint.scratch import Scratch, ScratchLimits
 from discreet.checkpoint.spill import spill_keys
@@ -126,6 +127,39 @@ class RedactingSaver(AsyncApi, SyncApi):
             restore=restore,
         )
 
+    @classmethod
+    def from_storage(
+        cls,
+        storage: OpenStorage,
+        policy: CheckpointPolicy | None = None,
+        *,
+        schema: str | None = None,
+        scratch: Scratch | ScratchLimits | None = None,
+        pause_seconds: float | None = None,
+        history_ttl: float | None = None,
+        restore: bool = True,
+    ) -> Self:
+        """Return a saver that takes everything an open storage has: its pool, its vault, and its keys for paused turns.
+
+        Where there are keys, paused turns are sealed and kept in the database, so that another process can resume them, unless
+        DISCREET_SPILL is off.
+
+        Raises:
+            ConfigurationError: The storage belongs to another event loop.
+        """
+        check_loop(storage, blocking=False)
+        return cls.from_pool(
+            storage.pool,
+            policy,
+            keys=keys_of(storage),
+            schema=schema,
+            scratch=scratch,
+            pause_seconds=pause_seconds,
+            history_ttl=history_ttl,
+            vault=storage.vault,
+            restore=restore,
+        )
+
     async def setup(self, *, guard: bool | None = None) -> None:
         """Create or upgrade the tables of the durable tier, if it has any. Several processes may call it at once.
 
@@ -141,10 +175,4 @@ class RedactingSaver(AsyncApi, SyncApi):
             ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant; or connections of
                 the pool have another client_encoding than UTF8.
         """
-        if isinstance(self._durable, AsyncPostgresTier):
-            await self._durable.setup(guard=guard)
-        elif setup := getattr(self._durable, "setup", None):
-            await setup()
-        await self._maintenance.asetup()
-        if spill := self._aspill:
-            await spill.setup()
+        await self._asetup(guard=guard)

@@ -174,7 +174,7 @@ class BlockingSpill:
 
 
 def spill_keys(settings: Settings | None = None) -> KeyProvider | None:
-    """Return the keys to seal paused turns with; None if DISCREET_SPILL is off.
+    """Return the keys to seal paused turns with; None if DISCREET_SPILL is off, or not set.
 
     Raises:
         ConfigurationError: It is on and DISCREET_ENCRYPTION_KEYS is missing or can't be used.

@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from discreet.checkpoint.messages import Chosen, form_of, get_content, made, rebuild
 from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.user_input import Replaced
 from discreet.state.message_text import joined, spoken_blocks
 
 
@@ -160,4 +161,9 @@ class KnownMessages:
 def _said(message: BaseMessage) -> tuple[str | None, str, str | tuple[str, ...]]:
     """Return all of a message that its stored form is made of."""
     content: Any = message.content
-    return message.id, form_of(message), content if isinstance(content, str) else tuple(spoken_blocks(message))
+    said = content if isinstance(content, str) else tuple(spoken_blocks(message))
+    return (
+        message.id,
+        form_of(message),
+        (*spoken_blocks(message), message.now) if isinstance(message, Replaced) else said,
+    )

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
 from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import Connection
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from discreet.checkpoint.async_api import AsyncApi
+from discreet.checkpoint.from_storage import OpenStorage, check_loop, keys_of
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION, PostgresTier, check_pool
-from discreet.checkpoint.postgres_spill import SyncPostgresSpill
+from discreet.checkpoint.postgres import (
+    CONNECT_TIMEOUT_SECONDS,
+    CONNECTION,
+    AsyncPostgresTier,
+    PostgresTier,
+    check_pool,
+)
+from discreet.checkpoint.postgres_spill import PostgresSpill, SyncPostgresSpill
 from discreet.checkpoint.scratch import Scratch, ScratchLimits
 from discreet.checkpoint.spill import spill_keys
 from discreet.checkpoint.sync_api import SyncApi
@@ -113,6 +122,44 @@ class RedactingSyncSaver(AsyncApi, SyncApi):
             restore=restore,
         )
 
+    @classmethod
+    def from_storage(
+        cls,
+        storage: OpenStorage,
+        policy: CheckpointPolicy | None = None,
+        *,
+        schema: str | None = None,
+        scratch: Scratch | ScratchLimits | None = None,
+        pause_seconds: float | None = None,
+        history_ttl: float | None = None,
+        restore: bool = True,
+    ) -> Self:
+        """Return a saver that takes everything a storage has: its pool, its vault, and its keys for paused turns.
+
+        The storage is of `open_storage_sync`, or belongs to the event loop of another thread. Where there are keys, paused turns are sealed
+        and kept in the database, so that another process can resume them, unless DISCREET_SPILL is off.
+
+        Raises:
+            ConfigurationError: The storage belongs to the event loop that calls this.
+        """
+        check_loop(storage, blocking=True)
+        keys = keys_of(storage) or spill_keys()
+
+        async def make() -> Self:
+            return cls(
+                AsyncPostgresSaver(storage.pool),
+                policy=policy,
+                scratch=scratch,
+                spill=PostgresSpill(storage.pool, keys, schema=schema, ttl_seconds=pause_seconds) if keys else None,
+                schema=schema,
+                pause_seconds=pause_seconds,
+                history_ttl=history_ttl,
+                vault=storage.vault,
+                restore=restore,
+            )
+
+        return asyncio.run_coroutine_threadsafe(make(), storage.loop).result()
+
     def setup(self, *, guard: bool | None = None) -> None:
         """Create or upgrade the tables of the durable tier, if it has any. Several processes may call it at once.
 
@@ -128,6 +175,9 @@ class RedactingSyncSaver(AsyncApi, SyncApi):
             ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant; or connections of
                 the pool have another client_encoding than UTF8.
         """
+        if isinstance(self._durable, AsyncPostgresTier):
+            asyncio.run_coroutine_threadsafe(self._asetup(guard=guard), self._durable.loop).result()
+            return
         if isinstance(self._durable, PostgresTier):
             self._durable.setup(guard=guard)
         elif setup := getattr(self._durable, "setup", None):

@@ -35,6 +35,13 @@ class Came(NamedTuple):
         )
 
 
+class Replaced(HumanMessage):
+    """A message as it came in, in whose place a node has put something else."""
+
+    now: str
+    """What a node has put there. A value that it took out, as LangChain's `PIIMiddleware` does, is not shown to later turns."""
+
+
 @dataclass
 class UserInput:
     """What callers handed over in the open turn, or in one that is still in RAM."""
@@ -59,7 +66,7 @@ class UserInput:
         came = None if message.id in self.media else self.ids.get(message.id or "")
         if came is None or came == text_blocks(message.content):
             return message
-        return HumanMessage(as_content(came), id=message.id)
+        return Replaced(content=as_content(came), id=message.id, now=text_of(message))
 
     def begin_turn(self) -> None:
         """Forget the texts of messages so far: what is told of these is stored, and an input may put another under the same id."""

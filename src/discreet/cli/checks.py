@@ -102,7 +102,7 @@ def transport_check(host: str | None, address: str | None, sslmode: str | None) 
 
 def shares(settings: Settings) -> bool:
     """Return whether these are settings of a service of several processes."""
-    return settings.turn_vault != "memory" or settings.spill
+    return settings.turn_vault != "memory" or settings.spill is True
 
 
 def _encryption_keys(settings: Settings) -> Check:

@@ -149,7 +149,8 @@ async def _users(conn: StorageConnection[Any], settings: Settings) -> Check:
 
 async def _checkpoints(dsn: str, settings: Settings) -> Check:
     schema, lacking = await pending_checkpoint_tables(connection_string(dsn))
-    steps = [step for step in lacking if settings.spill or "spill" not in step]
+    spills = settings.spill or (settings.spill is None and settings.encryption_keys is not None)
+    steps = [step for step in lacking if spills or "spill" not in step]
     if not steps:
         return Check("checkpoints", "ok", f'Up to date, in the schema "{schema}".')
     return Check(

@@ -116,6 +116,10 @@ class Storage:
     """Which embedding model it works with, as provider:model:dims: what was given, else what the settings said when it was opened."""
     sealer: FieldSealer = field(repr=False)
     """What opens sealed columns."""
+    keys: KeyProvider | None = field(default=None, repr=False)
+    """What seals, if anything does."""
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, repr=False)
+    """The event loop that its connections work on."""
     access: DatabaseAccess = field(repr=False)
     """As which roles it is worked on."""
     dsn: str = field(repr=False)
@@ -257,6 +261,8 @@ def wire(
             threads=bound_to_loop(OwnedThreads(pool), loop),
             embeds_with=embeddings.name,
             sealer=sealer,
+            keys=keys,
+            loop=loop,
             access=access,
             dsn=pool.target.dsn,
         ),
