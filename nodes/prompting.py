@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from discreet.erased import Erased, on_erasure
 from discreet.nodes.forgotten import ForgottenRounds
 from discreet.nodes.masking import OpenTurn, TurnMask
 from discreet.nodes.media import for_model
@@ -25,7 +24,7 @@ from discreet.nodes.run import Run, describe_run, kept_tools
 from discreet.nodes.turn import turn_start
 from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRound
 from discreet.prompts.assembly import DEFAULT_WINDOW, AssembledPrompt, assemble, observe
-from discreet.prompts.rounds import NEWEST, SHORT_LINE, split_rounds
+from discreet.prompts.rounds import NEWEST, SHORT_LINE, KnownRounds, round_key, split_rounds
 from discreet.prompts.texts import prompt_text
 from discreet.providers.capabilities import name_of, window_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
@@ -44,8 +43,8 @@ DIGEST_SHARE = 10
 STEP = 10
 """Rounds that are quoted more at a time, so that a conversation is quoted anew every tenth turn."""
 
-MAX_QUOTED = 200
-"""Conversations whose quotations are held."""
+MAX_TOOLS = 32
+"""Sets of tools whose definitions are held."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +59,15 @@ class Prompting:
     """Knows which rounds the user had forgotten; None: there is no long-term memory, so nothing can be."""
     context_window_size: int | None = None
     """Tokens that the model takes, whatever else is said. None: `Context`, else the settings, else the model's profile, else
-    8,000."""
+    32,000."""
     memory_settings: LiveSettings = field(default_factory=FixedSettings)
     """Have the context window; asked anew for each prompt."""
-    quotations: OrderedDict[bytes, str] = field(default_factory=OrderedDict, repr=False)
-    """By digest, what was quoted of long conversations without a summary."""
+    known: KnownRounds = field(default_factory=KnownRounds, repr=False)
+    """Sizes, lines and quotations of rounds, from turn to turn. All are forgotten when somebody's data is erased."""
 
     def __post_init__(self) -> None:
         """Load the tokenizer beside what goes on: it takes 70 ms of whoever asks first, and an event loop has none to spare."""
+        on_erasure(self._forget_known)
         threading.Thread(target=count_tokens, args=("",), name="discreet-tokenizer", daemon=True).start()
 
     async def prompt(
@@ -120,6 +120,7 @@ class Prompting:
                 window=self._window(run, model),
                 tools=tools,
                 brief=extractive.brief,
+                known=self.known,
             )
             return await asyncio.to_thread(make) if is_long else make()
 
@@ -127,8 +128,8 @@ class Prompting:
         prompt = await assembled(summary, earlier)
         if prompt.untold and self.summariser is not None and run.thread_id is not None:
             await self.summariser.catch_up(run.user_id, run.thread_id, messages, app_name=run.context.app_name)
-            summary, earlier, running = await self._parts(messages, run, turn, able)
-            prompt = await assembled(summary, earlier)
+            before, (summary, earlier, running) = summary, await self._parts(messages, run, turn, able)
+            prompt = prompt if summary == before else await assembled(summary, earlier)
         if prompt.untold:
             most = min(2_000, max(400, self._window(run, model) // DIGEST_SHARE))
             # The quotations take the room of some lines.
@@ -149,14 +150,12 @@ class Prompting:
         """Return the summary with quotations of the oldest `rounds` before the newest six, and the messages of the others."""
         split = split_rounds(earlier)
         rounds = max(0, min(rounds, len(split) - NEWEST))
-        oldest = [_spoken(said) for said in split[:rounds]]
-        key = hashlib.blake2b(repr((summary, max_tokens, oldest)).encode("utf-8", "replace"), digest_size=16).digest()
-        digest = self.quotations.get(key)
+        key = ("quoted", summary, max_tokens, hash(tuple(map(round_key, split[:rounds]))))
+        digest = self.known.get(key)
         if digest is None:
+            oldest = [_spoken(said) for said in split[:rounds]]
             digest = await extractive.summarize(oldest, earlier=summary, max_tokens=max_tokens)
-            self.quotations[key] = digest
-            if len(self.quotations) > MAX_QUOTED:
-                self.quotations.popitem(last=False)
+            self.known.keep(key, digest)
         return "\n".join(filter(None, (summary, digest))), [message for said in split[rounds:] for message in said]
 
     async def _parts(
@@ -173,6 +172,9 @@ class Prompting:
         running = [_for_model(message, able) for message in turn.real(told[start:])]
         return summary.text, told[:start], running
 
+    def _forget_known(self, _: Erased) -> None:
+        self.known.clear()
+
     def _window(self, run: Run, model: BaseChatModel) -> int:
         return (
             self.context_window_size
@@ -184,8 +186,26 @@ class Prompting:
 
 
 def definitions_of(tools: Sequence[Any]) -> str:
-    """Return the definitions of `tools` as models get them, to be counted."""
-    return json.dumps([convert_to_openai_tool(tool) for tool in tools], ensure_ascii=False) if tools else ""
+    """Return the definitions of `tools` as models get them, to be counted. The same tools are converted once."""
+    return _definitions(_SameTools(tuple(tools))) if tools else ""
+
+
+@dataclass(frozen=True, eq=False)
+class _SameTools:
+    """Tools that are equal to those that are the same objects; some tools have no hash."""
+
+    tools: tuple[Any, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameTools) and [*map(id, self.tools)] == [*map(id, other.tools)]
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self.tools)))
+
+
+@lru_cache(MAX_TOOLS)
+def _definitions(same: _SameTools) -> str:
+    return json.dumps([convert_to_openai_tool(tool) for tool in same.tools], ensure_ascii=False)
 
 
 def _spoken(said: Sequence[BaseMessage]) -> SpokenRound:

@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -49,51 +49,56 @@ NO_WORDS: Final = "..."
 MAX_KNOWN: Final = 8_192
 """Sizes and lines of rounds that are remembered: those of a few hundred long threads. A line has some 200 characters."""
 
+T = TypeVar("T")
+
 Brief = Callable[[str, int], str]
 """Returns what a text says most in at most so many tokens."""
 
 
 class KnownRounds:
-    """Remembers what rounds take and how they are told in a line, so that a turn does not read its whole thread again."""
+    """Remembers what rounds take and how they are told in a line, so that a turn does not read its whole thread again.
 
-    def __init__(self, most: int = MAX_KNOWN) -> None:
-        """Remember at most so many; what was asked for longest ago goes first."""
-        self._most = most
+    It may be used from several threads. What was asked for longest ago goes first.
+    """
+
+    def __init__(self) -> None:
         self._known: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.Lock()
 
     def size(self, said: Sequence[BaseMessage], count: Count) -> int:
         """Return the tokens of a round."""
         key = ("size", count, round_key(said))
-        tokens: int = self._once(key, lambda: sum(message_tokens(message, count) for message in said))
-        return tokens
+        tokens: int | None = self.get(key)
+        return self.keep(key, sum(message_tokens(message, count) for message in said)) if tokens is None else tokens
 
     def line(self, said: Sequence[BaseMessage], limit: int, count: Count, brief: Brief) -> tuple[str, int]:
         """Return a round as one line of data in at most `limit` tokens, and its tokens."""
-
-        def made() -> tuple[str, int]:
+        key = ("line", limit, count, round_key(said))
+        found: tuple[str, int] | None = self.get(key)
+        if found is None:
             line = _line(said, limit, count, brief)
-            return line, count(line + "\n")
-
-        found: tuple[str, int] = self._once(("line", count, limit, round_key(said)), made)
+            found = self.keep(key, (line, count(line + "\n")))
         return found
+
+    def get(self, key: Hashable) -> Any:
+        """Return what was kept for `key`; None if there is nothing."""
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+            return self._known.get(key)
+
+    def keep(self, key: Hashable, value: T) -> T:
+        """Keep `value` for `key`, and return it."""
+        with self._lock:
+            self._known[key] = value
+            if len(self._known) > MAX_KNOWN:
+                self._known.popitem(last=False)
+        return value
 
     def clear(self) -> None:
         """Forget all."""
         with self._lock:
             self._known.clear()
-
-    def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        made = make()
-        with self._lock:
-            self._known[key] = made
-            if len(self._known) > self._most:
-                self._known.popitem(last=False)
-        return made
 
 
 def round_key(said: Sequence[BaseMessage]) -> tuple[Hashable, ...]:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import takewhile
 
 from discreet.ports import SpokenRound, TokenCounter
-from discreet.providers.offline.reading import Language, language_of, read
+from discreet.providers.offline.reading import Language, Reading, language_of, read
 from discreet.providers.quotations import ANSWER, CLOSE, OPEN, Kind, Statement, choose
 from discreet.providers.sentences import shortened
 from discreet.providers.tokens import count_tokens
@@ -60,7 +60,7 @@ class ExtractiveSummaryProvider:
             if reading.forget:  # what is to be forgotten is not repeated
                 continue
             text = reading.facts or reading.question or sentence
-            yield self._statement(text, _kind(sentence))
+            yield self._statement(text, _kind_of(reading))
         for sentence in sentences(spoken.answered):
             if _settles(sentence):
                 yield self._statement(sentence, "decision")
@@ -103,7 +103,10 @@ def without_headers(summary: str) -> str:
 
 
 def _kind(sentence: str) -> Kind:
-    reading = read(sentence)
+    return _kind_of(read(sentence))
+
+
+def _kind_of(reading: Reading) -> Kind:
     if reading.facts:
         return "fact"
     return "question" if reading.question else "remark"

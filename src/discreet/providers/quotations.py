@@ -60,6 +60,11 @@ class Statement:
         pieces = self.text.translate(_NO_QUOTES).casefold().split()
         return tuple(filter(None, (piece.strip(_EDGES) for piece in pieces)))
 
+    @cached_property
+    def weight(self) -> float:
+        """What each of its words counts."""
+        return WORTH[self.kind] * (TELLING if _FIGURE.search(self.text) or _names_something(self.text) else 1.0)
+
     @property
     def quoted(self) -> str:
         """The statement as it stands in the summary."""
@@ -145,9 +150,7 @@ def _stands(statement: Statement, told: Sequence[Statement]) -> bool:
 
 
 def _worth(statement: Statement, rarity: Mapping[str, float], known: AbstractSet[str]) -> float:
-    words = math.fsum(sorted(rarity[word] for word in statement.words - known))
-    telling = TELLING if _FIGURE.search(statement.text) or _names_something(statement.text) else 1.0
-    return WORTH[statement.kind] * telling * words
+    return statement.weight * math.fsum(rarity[word] for word in statement.words - known)
 
 
 def _rarity(statements: Sequence[Statement]) -> dict[str, float]:

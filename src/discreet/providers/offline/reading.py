@@ -141,7 +141,9 @@ class _Rules:
 
 def _plain(text: str) -> str:
     """Return `text` for matching: lower case and straight apostrophes, without its last stop, at the same positions."""
-    lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
     return lowered.replace("’", "'").rstrip(" .!…。\uff01")  # the apostrophe of phones
 
 
