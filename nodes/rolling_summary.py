@@ -18,17 +18,18 @@ from discreet.metrics import conversation_rounds, unsummarised_rounds
 from discreet.nodes.background_tasks import DRAIN_SECONDS, BackgroundTasks, drain
 from discreet.nodes.rounds import KEEP, ThreadRound, belongs, rounds_of, window
 from discreet.nodes.summary_steps import (
+    BUDGET,
     CHUNK,
     Conversation,
     IsCurrent,
     OnCommit,
     SummarySteps,
+    SummaryText,
     Thread,
     due,
     note_failure,
     tried,
 )
-from discreet.nodes.summary_text import BUDGET, SummaryText
 from discreet.nodes.turn import turn_start
 from discreet.ports import Memories, RollingSummaries, RollingSummary, SummaryProvider, TextRedactor, TokenCounter
 from discreet.providers.summaries import SummaryInTime
@@ -154,7 +155,7 @@ class RollingSummariser:
         app_name: str = "default",
         left_out: LeftOut | None = None,
     ) -> None:
-        """Summarise what is due of a thread. `messages` is the whole conversation, filtered and redacted. Never raises.
+        """Summarise what is due of a thread. `messages` is the whole conversation, filtered. Never raises.
 
         `left_out` takes out of it what may not be told any more; it is asked only if something may be due.
         """
@@ -246,8 +247,9 @@ class RollingSummariser:
         return await drain(seconds, of=self._tasks)
 
     def _forget_shown(self, _: Erased) -> None:
-        """Read all summaries anew. Running turns have some, and each is read once a turn."""
+        """Read all summaries and rounds anew. Running turns have some, and each is read once a turn."""
         self._shown.clear()
+        self._steps.text.redacted.clear()
 
     async def _begin(self, thread: Thread, seen: Conversation) -> None:
         """Have what is due of one thread done, and wait for it where that is wanted."""

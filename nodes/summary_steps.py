@@ -1,23 +1,44 @@
-"""One step of a rolling summary: the next rounds are put into it, and it is committed by compare-and-swap."""
+"""One step of a rolling summary: the next rounds are put into it, redacted, and it is committed by compare-and-swap."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, TypeVar
 
 from discreet.metrics import summaries, summary_failures
 from discreet.nodes.background_tasks import awake_for
 from discreet.nodes.rounds import ThreadRound, belongs
-from discreet.nodes.summary_text import SummaryText
-from discreet.ports import RollingSummaries, RollingSummary, SummaryProvider
+from discreet.ports import (
+    RollingSummaries,
+    RollingSummary,
+    SpokenRound,
+    SummaryProvider,
+    TextRedactor,
+    TokenCounter,
+    of_thread,
+)
+from discreet.providers.sentences import shortened
+from discreet.redaction.clean_texts import digest_of
+from discreet.redaction.placeholders import TAGGED
 
 logger = logging.getLogger(__name__)
 
 CHUNK = 5
 """Rounds that go into the summary at a time: with three more detail is lost, with ten the prompt grows longer."""
+
+BUDGET = 200
+"""Tokens of a summary: of 5,000 that eighty rounds of sixty take, 4 %."""
+
+CHUNK_SHARE = 4
+"""A chunk gets a quarter of the budget."""
+
+MAX_REDACTED = 1_000
+"""Texts that are held redacted until their round is summarised: those of a hundred threads whose provider fails."""
 
 HOOK_SECONDS = 5.0
 """How long `on_commit` may take."""
@@ -40,6 +61,50 @@ class Conversation(NamedTuple):
 
     rounds: list[ThreadRound]
     app_name: str
+
+
+@dataclass(frozen=True)
+class SummaryText:
+    """Makes the text of one summary from that of the one before."""
+
+    count_tokens: TokenCounter
+    redactor: TextRedactor
+    budget: int = BUDGET
+    redacted: OrderedDict[bytes, str] = field(default_factory=OrderedDict, repr=False)
+    """By digest, the texts of the last rounds: a step that fails is done again, without reading them anew."""
+
+    async def longer(
+        self, earlier: str, rounds: Sequence[ThreadRound], provider: SummaryProvider, *, thread_id: str
+    ) -> str:
+        """Return `earlier` with what `rounds` come to; above the budget the whole is made shorter by `provider`, else cut.
+
+        The provider gets the rounds redacted, with tags of the thread. A placeholder that stands in neither loses its tag:
+        the provider made it up.
+        """
+        spoken = await asyncio.to_thread(lambda: [self._redacted(each.spoken, thread_id) for each in rounds])
+        part = await provider.summarize(spoken, earlier=earlier, max_tokens=self.budget // CHUNK_SHARE)
+        text = "\n".join(filter(None, (earlier, part.strip())))
+        if not self._fits(text):
+            text = await provider.summarize((), earlier=text, max_tokens=self.budget)
+        given = " ".join([earlier, *(f"{each.said} {each.answered}" for each in spoken)])
+        redact = of_thread(self.redactor, thread_id).redact
+        return shortened(await asyncio.to_thread(redact, _with_tags_of(given, text)), self._fits)
+
+    def _redacted(self, spoken: SpokenRound, thread_id: str) -> SpokenRound:
+        redact = of_thread(self.redactor, thread_id).redact
+
+        def once(text: str) -> str:
+            digest = digest_of(thread_id, text)
+            found = self.redacted.pop(digest, None)
+            self.redacted[digest] = found = redact(text) if found is None else found
+            while len(self.redacted) > MAX_REDACTED:
+                self.redacted.popitem(last=False)
+            return found
+
+        return SpokenRound(said=once(spoken.said), answered=once(spoken.answered))
+
+    def _fits(self, text: str) -> bool:
+        return self.count_tokens(text) <= self.budget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +171,11 @@ class SummarySteps:
 def due(summary: RollingSummary, rounds: Sequence[ThreadRound]) -> int:
     """Return how many of `rounds` a summary lacks; all of them if it was made of others."""
     return len(rounds) - (summary.rounds if belongs(summary, rounds) else 0)
+
+
+def _with_tags_of(given: str, text: str) -> str:
+    known = {match[0] for match in TAGGED.finditer(given)}
+    return TAGGED.sub(lambda match: match[0] if match[0] in known else f"<{match['kind']}>", text)
 
 
 async def tried(work: Callable[[], Awaitable[T]], seconds: float, thread: Thread, rounds: int) -> T | None:

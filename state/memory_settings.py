@@ -117,7 +117,7 @@ class MemorySettings(BaseModel):
     memory_retrieve_threshold: Share = 0.6
     """Least similarity of a memory that shares no word with the question."""
     context_window_size: WindowSize | None = None
-    """Tokens that the chat model takes, from 4,096 in practice. Not set: as its profile says, else 8,000."""
+    """Tokens that the chat model takes, from 4,096 in practice. Not set: as its profile says, else 32,000."""
     retention_session_minutes: Annotated[int, Field(ge=1, le=60)] = 5
     """Minutes after its last message for which a session counts as active."""
     retention_history_hours: Annotated[int, Field(ge=1, le=168)] = 24

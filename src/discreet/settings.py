@@ -356,7 +356,7 @@ class Settings(BaseSettings):
         default=None,
         ge=1_000,
         le=10_000_000,
-        description="Tokens that the chat model takes, its answer included. Default: as its profile says, else 8,000.",
+        description="Tokens that the chat model takes, its answer included. Default: as its profile says, else 32,000.",
     )
     retrieve_limit: int = Field(default=5, ge=1, le=50, description="Memories put into the prompt at most.")
     retrieve_threshold: float | None = Field(

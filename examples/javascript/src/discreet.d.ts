@@ -1203,7 +1203,7 @@ export interface components {
             memory_retrieve_threshold: number;
             /**
              * Context Window Size
-             * @description Tokens that the chat model takes, from 4,096 in practice. Not set: as its profile says, else 8,000.
+             * @description Tokens that the chat model takes, from 4,096 in practice. Not set: as its profile says, else 32,000.
              */
             context_window_size: number | null;
             /**

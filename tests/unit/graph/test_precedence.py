@@ -116,7 +116,7 @@ async def window_used(prompting, monkeypatch, *, context=None, profile=None):
 @pytest.mark.parametrize(
     ("said", "window"),
     [
-        ((None, None, None, None, None), 8_000),
+        ((None, None, None, None, None), 32_000),
         ((None, None, None, None, {"max_input_tokens": 128_000}), 128_000),
         ((None, None, None, 30_000, {"max_input_tokens": 128_000}), 30_000),
         ((None, None, 20_000, 30_000, {"max_input_tokens": 128_000}), 20_000),

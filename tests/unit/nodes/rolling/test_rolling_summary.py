@@ -287,6 +287,31 @@ async def test_values_are_redacted_before_they_are_kept(build, token):
     assert kept.text == redactor.for_thread("t").redact(f"Ann's mail is {token}@example.com.")
 
 
+@pytest.mark.parametrize("fails", [0, 1])
+async def test_values_are_redacted_before_a_provider_reads_them_and_each_round_once(build, token, fails):
+    class Counting:
+        def __init__(self):
+            self.inner = Redactor(placeholder_key=bytes(32)).for_thread("t")
+            self.texts = []
+
+        def redact(self, text):
+            self.texts.append(text)
+            return self.inner.redact(text)
+
+    redactor = Counting()
+    rig = build(redactor=redactor)
+    rig.provider.fails = fails
+    mail = f"{token}@example.com"
+    messages = [*build.talk(4), HumanMessage(f"q5 write to {mail}", id="q5"), AIMessage(f"a5 {mail}", id="a5")]
+    for _ in range(fails + 1):
+        kept = await rig.after(messages)
+    assert kept.rounds == 5
+    rounds = rig.provider.calls[-1][0]
+    assert rounds[-1].said == redactor.inner.redact(f"q5 write to {mail}") != f"q5 write to {mail}"
+    assert token not in repr((rig.provider.calls, kept))
+    assert len(redactor.texts) == len({*redactor.texts})
+
+
 async def test_a_redactor_that_fails_keeps_the_summary_out(build):
     class Broken:
         def redact(self, text):
