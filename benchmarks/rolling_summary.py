@@ -21,8 +21,7 @@ from pathlib import Path
 from summarising.measuring import LOOKED_AT, Look, play
 from summarising.threads import FORMAT, HERE, read_conversations, read_sets
 
-from discreet.nodes.summary_steps import CHUNK
-from discreet.nodes.summary_steps import BUDGET
+from discreet.nodes.summary_steps import BUDGET, CHUNK
 from discreet.providers.summaries import ExtractiveSummaryProvider
 from discreet.providers.tokens import count_tokens
 from discreet.testing import InMemoryRollingSummaries

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -72,16 +72,6 @@ class AssembledPrompt:
         return sum(self.tokens.values())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rooms:
-    """Tokens that the parts may take which can be shortened."""
-
-    memory: int
-    """Facts, past conversations, summary and rounds together."""
-    results: int
-    """These and the tool results of the running turn together."""
-
-
 def assemble(
     *,
     count: Count,
@@ -146,18 +136,26 @@ def assemble(
     known = known or KnownRounds()
 
     tags = [tag for tag, given in ((FACTS_TAG, facts), (PAST_TAG, past), (SUMMARY_TAG, story)) if given]
-    instructions = _Instructions(head=system_prompt or prompt_text("assistant"), last_words=last_words)
-    fixed = instructions.tokens([*tags, *([ROUNDS_TAG] if rounds else [])], count)
+    head, last = system_prompt or prompt_text("assistant"), prompt_text("final_answer") if last_words else ""
+
+    def written(contents: Mapping[str, str], mark: str) -> str:
+        return "\n\n".join(filter(None, (head, explained(contents, mark), last)))
+
+    def fixed_of(tags: Iterable[str], mark: str = LONGEST_MARK) -> int:
+        """Return what all but the contents of the blocks takes."""
+        return MESSAGE_TOKENS + count(written(dict.fromkeys(tags, " "), mark))
+
+    fixed = fixed_of([*tags, *([ROUNDS_TAG] if rounds else [])])
     defined = count(tools) if tools else 0
     results = [message for message in running if isinstance(message, ToolMessage)]
     said = sum(message_tokens(message, count) for message in running if isinstance(message, HumanMessage))
     least = least_tokens(results, count)
     running, short_calls = fit_calls(running, window - fixed - defined - said - least - LEAST_ROOM, count)
     calls = sum(message_tokens(message, count) for message in running if isinstance(message, AIMessage))
-    rooms = divide(window, fixed=fixed + defined, said=said, traffic=calls + least)
+    memory_room, room = divide(window, fixed=fixed + defined, said=said, traffic=calls + least)
 
-    story_kept = _fit_summary(story, rooms.memory // 4, count)
-    left = rooms.memory - count(story_kept)
+    story_kept = _fit_summary(story, memory_room // 4, count)
+    left = memory_room - count(story_kept)
     sizes = [known.size(said, count) for said in rounds]
     reserve = max(min(RESERVE, left // 2), left // 3, left - sum(sizes))
     told_facts = tell_memories(facts, reserve - least_of(past, reserve), count)
@@ -165,7 +163,7 @@ def assemble(
     left -= told_facts.tokens + told_past.tokens
     told_rounds = tell_rounds(rounds, left, count=count, brief=brief or _first_sentences(count), known=known)
     unused = left - told_rounds.tokens
-    fitted, shortened = fit_results(running, rooms.results - rooms.memory + unused + least, count)
+    fitted, shortened = fit_results(running, room - memory_room + unused + least, count)
 
     blocks = {
         FACTS_TAG: told_facts.lines,
@@ -175,11 +173,11 @@ def assemble(
     }
     mark = mark_of("\n".join(blocks.values()))
     return AssembledPrompt(
-        system=instructions.render(blocks, mark),
+        system=written(blocks, mark),
         rounds=told_rounds.messages,
         running=tuple(fitted),
         tokens={
-            "system": instructions.tokens([tag for tag, lines in blocks.items() if lines], count, mark),
+            "system": fixed_of([tag for tag, lines in blocks.items() if lines], mark),
             "tools": defined,
             "facts": told_facts.tokens,
             "past": told_past.tokens,
@@ -198,8 +196,8 @@ def assemble(
     )
 
 
-def divide(window: int, *, fixed: int, said: int, traffic: int = 0) -> Rooms:
-    """Divide `window` tokens.
+def divide(window: int, *, fixed: int, said: int, traffic: int = 0) -> tuple[int, int]:
+    """Return of `window` tokens what facts, summary and rounds may take, and what these and the turn's tool results may.
 
     A prompt takes at most half of them, so that a long conversation costs no more than a short one and leaves the model
     room to think. The user's message and the running turn's tool traffic come on top.
@@ -217,7 +215,7 @@ def divide(window: int, *, fixed: int, said: int, traffic: int = 0) -> Rooms:
     if window < fixed + said + LEAST_ROOM or free < 2 * LEAST_ANSWER:
         raise ContextWindowError(window=window, instructions=fixed, message=said + traffic, least=LEAST_ROOM)
     left = free - min(window // 8, max(LEAST_ANSWER, free - LEAST_MEMORY))
-    return Rooms(memory=min(left, max(window // 2 - fixed, LEAST_MEMORY)), results=left)
+    return min(left, max(window // 2 - fixed, LEAST_MEMORY)), left
 
 
 def observe(prompt: AssembledPrompt) -> None:
@@ -226,23 +224,6 @@ def observe(prompt: AssembledPrompt) -> None:
         prompt_tokens.labels(part).observe(tokens)
     for part, items in prompt.cut.items():
         prompt_cut.labels(part).inc(items)
-
-
-@dataclass(frozen=True)
-class _Instructions:
-    """What of the system prompt is never cut."""
-
-    head: str
-    last_words: bool
-
-    def tokens(self, tags: Sequence[str], count: Count, mark: str = LONGEST_MARK) -> int:
-        """Return what all but the contents of the blocks take, as if every block were there."""
-        return MESSAGE_TOKENS + count(self.render(dict.fromkeys(tags, " "), mark))
-
-    def render(self, contents: Mapping[str, str], mark: str) -> str:
-        """Return the system prompt with the blocks that hold something, in their order."""
-        last = prompt_text("final_answer") if self.last_words else ""
-        return "\n\n".join(filter(None, (self.head, explained(contents, mark), last)))
 
 
 def _fit_summary(story: str, limit: int, count: Count) -> str:

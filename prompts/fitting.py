@@ -25,12 +25,6 @@ IMAGE_TOKENS: Final = 1_600
 AUDIO_CHARS_A_TOKEN: Final = 670
 """Of base64: 32 tokens a second (Gemini's page on audio) of 16 kB."""
 
-LONG_CHARS: Final = 8_000
-"""Counting so many takes a millisecond."""
-
-SAMPLES: Final = 4
-SAMPLE_CHARS: Final = 500
-
 _IMAGES = frozenset({"image", "image_url", "input_image"})
 _SOUNDS = frozenset({"audio", "input_audio"})
 
@@ -67,15 +61,6 @@ def fixed_tokens(message: BaseMessage, count: Count) -> int:
         + sum(count(call["name"]) + count(json.dumps(call["args"], default=str)) for call in calls)
         + sum(_media_tokens(block) for block in blocks if isinstance(block, Mapping))
     )
-
-
-def about(text: str, count: Count) -> int:
-    """Return about how many tokens a long text takes, by samples of it; a short one is counted."""
-    if len(text) <= LONG_CHARS:
-        return count(text)
-    step = len(text) // SAMPLES
-    sampled = sum(count(text[at : at + SAMPLE_CHARS]) for at in range(0, step * SAMPLES, step))
-    return sampled * len(text) // (SAMPLES * SAMPLE_CHARS)
 
 
 def _media_tokens(block: Mapping[str, Any]) -> int:
@@ -131,16 +116,15 @@ def cut_middle(
     *,
     render: Callable[[str], str] = str,
     mark: str = ELLIPSIS,
-    tokens: int | None = None,
 ) -> str:
     """Return `text` rendered, with `mark` for its middle, in at most `limit` tokens; empty if that says too little.
 
-    Where to cut is guessed from the `tokens` of the whole, an estimate too, so that few texts are counted.
+    Where to cut is guessed from the tokens of the whole, so that few texts are counted.
     """
     if limit < LEAST_TOKENS:
         return ""
     best, low, least = "", 0, 0
-    high, most = len(text), max(count(text) if tokens is None else tokens, limit + 1)
+    high, most = len(text), max(count(text), limit + 1)
     for attempt in range(ATTEMPTS):
         guess = (AIM * limit - least) / (most - least) if attempt < ATTEMPTS // 2 else 1 / 2
         kept = low + int(max(0.0, guess) * (high - low))

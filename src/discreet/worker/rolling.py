@@ -12,8 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from discreet.errors import DiscreetError
 from discreet.nodes.rounds import ThreadRound, belongs, rounds_of
-from discreet.nodes.summary_steps import CHUNK, Conversation, SummarySteps
-from discreet.nodes.summary_steps import SummaryText
+from discreet.nodes.summary_steps import CHUNK, Conversation, SummarySteps, SummaryText
 from discreet.ports import SummaryProvider, TextRedactor
 from discreet.providers import chat_model
 from discreet.providers.summaries import summary_provider_for
