@@ -33,6 +33,8 @@ EXTRACTION_MODELS: Final[Mapping[ExtractionProvider, str]] = {
 
 Share = Annotated[float, Field(ge=0, le=1)]
 WindowSize = Annotated[int, Field(ge=1_000, le=10_000_000)]
+Days = Annotated[int, Field(ge=0, le=36_500)]
+"""For how long something is kept. 0: it does not go by its age."""
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w.:/@-]+$")]
 
 
@@ -122,20 +124,20 @@ class MemorySettings(BaseModel):
     """Minutes after its last message for which a session counts as active."""
     retention_history_hours: Annotated[int, Field(ge=1, le=168)] = 24
     """Hours after its last message for which the last rounds of a session are at hand. Redis takes it too."""
-    retention_log_days: Annotated[int, Field(ge=30, le=90)] = 30
-    """Days for which the conversation log has a turn. What an important moment was said in stays as long as that moment."""
-    retention_checkpoint_days: Annotated[int, Field(ge=30, le=90)] = 30
-    """Days for which checkpoints stay, and messages word for word in them. A thread goes so long after its last checkpoint."""
-    retention_turn_days: Annotated[int, Field(ge=30, le=730)] = 180
-    """Days for which turns are found by search: their vectors and their text go together."""
-    retention_reasoning_days: Annotated[int, Field(ge=30, le=3_650)] = 1_095
-    """Days for which reasoning stays that was posted."""
-    retention_batch_days: Annotated[int, Field(ge=7, le=90)] = 30
-    """Days for which batches and their prompts are known after their end."""
-    retention_proposal_days: Annotated[int, Field(ge=7, le=90)] = 30
-    """Days for which a memory waits until somebody accepts it."""
-    retention_anonymous_days: Annotated[int, Field(ge=1, le=3_650)] = 30
-    """Days for which conversations without a user_id are kept, from their first turn. Holds for those that begin from then on."""
+    retention_log_days: Days = 0
+    """Days for which the conversation log has a turn; 0: no turn goes by its age. What an important moment was said in stays as long as that moment."""
+    retention_checkpoint_days: Days = 0
+    """Days for which checkpoints stay, and messages word for word in them; 0: none goes by its age. A thread goes so long after its last checkpoint."""
+    retention_turn_days: Days = 0
+    """Days for which turns are found by search; 0: no turn goes by its age. Their vectors and their text go together."""
+    retention_reasoning_days: Days = 1_095
+    """Days for which reasoning stays that was posted. 0: it does not go by its age."""
+    retention_batch_days: Days = 30
+    """Days for which batches and their prompts are known after their end. 0: they do not go."""
+    retention_proposal_days: Days = 30
+    """Days for which a memory waits until somebody accepts it. 0: however long."""
+    retention_anonymous_days: Days = 30
+    """Days for which conversations without a user_id are kept, from their first turn; 0: until they are deleted. Holds for those that begin from then on."""
     retention_audit_days: Annotated[int, Field(ge=365, le=3_650)] = 1_095
     """Days for which the audit trail has an entry."""
     history_migration: HistoryMigration = "off"

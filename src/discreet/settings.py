@@ -309,9 +309,9 @@ class Settings(BaseSettings):
     )
     anonymous_days: int = Field(
         default=30,
-        ge=1,
-        le=3650,
-        description="Days for which conversations without a user_id are kept, from their first turn.",
+        ge=0,
+        le=36_500,
+        description="Days for which conversations without a user_id are kept, from their first turn; 0: until they are deleted.",
     )
     retention_session_minutes: int = Field(
         default=5, ge=1, le=60, description="Minutes after its last message for which a session counts as active."
@@ -319,21 +319,35 @@ class Settings(BaseSettings):
     retention_history_hours: int = Field(
         default=24, ge=1, le=168, description="Hours for which the last rounds of a session are at hand."
     )
-    retention_log_days: int = Field(default=30, ge=30, le=90, description="Days for which the log has a turn.")
+    retention_log_days: int = Field(
+        default=0, ge=0, le=36_500, description="Days for which the log has a turn; 0: no turn goes by its age."
+    )
     retention_checkpoint_days: int = Field(
-        default=30, ge=30, le=90, description="Days for which checkpoints stay, and threads after their last one."
+        default=0,
+        ge=0,
+        le=36_500,
+        description="Days for which checkpoints stay, and threads after their last one; 0: none goes by its age.",
     )
     retention_turn_days: int = Field(
-        default=180, ge=30, le=730, description="Days for which turns are found by search."
+        default=0,
+        ge=0,
+        le=36_500,
+        description="Days for which turns are found by search; 0: no turn goes by its age.",
     )
     retention_reasoning_days: int = Field(
-        default=1_095, ge=30, le=3_650, description="Days for which reasoning stays that was posted."
+        default=1_095, ge=0, le=36_500, description="Days for which reasoning stays that was posted; 0: it does not go."
     )
     retention_batch_days: int = Field(
-        default=30, ge=7, le=90, description="Days for which batches and their prompts are known after their end."
+        default=30,
+        ge=0,
+        le=36_500,
+        description="Days for which batches and their prompts are known after their end; 0: they do not go.",
     )
     retention_proposal_days: int = Field(
-        default=30, ge=7, le=90, description="Days for which a memory waits until somebody accepts it."
+        default=30,
+        ge=0,
+        le=36_500,
+        description="Days for which a memory waits until somebody accepts it; 0: however long.",
     )
     retention_audit_days: int = Field(
         default=1_095, ge=365, le=3_650, description="Days for which the audit trail has an entry."

@@ -16,10 +16,12 @@ from discreet.checkpoint.postgres.aging import NO_LONGER_KEPT
 from discreet.cli.migrate import run_migrate
 from discreet.encryption import Keyring, make_key
 from discreet.ports import RollingSummary
+from discreet.settings import Settings
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 
+KEPT = {"retention_log_days": 30, "retention_checkpoint_days": 30, "retention_turn_days": 180}
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -52,7 +54,9 @@ def make_old(dsn, name):
 async def test_what_is_too_old_goes_from_all_nodes(spread):
     keys = Keyring([make_key()])
     async with (
-        open_storage(spread, embeddings=StubEmbeddings(dims=16), maintained=False) as storage,
+        open_storage(
+            spread, settings=Settings(**KEPT), embeddings=StubEmbeddings(dims=16), maintained=False
+        ) as storage,
         RedactingSaver.from_conn_string(spread, keys=keys) as saver,
     ):
         graph = StateGraph(MessagesState).add_node("bot", bot).add_edge(START, "bot").compile(checkpointer=saver)

@@ -710,7 +710,7 @@ export interface components {
              * User Id
              * @description Whose; the caller by default. An administrator may name anybody.
              */
-            user_id?: string | null;
+            user_id?: string | number | null;
             /**
              * Days
              * @description How many of them are `recent`. Default: 7.
@@ -776,7 +776,7 @@ export interface components {
              * User Id
              * @description Whose entry it is: yours, if you leave it out.
              */
-            user_id?: string | null;
+            user_id?: string | number | null;
         };
         /**
          * FeedbackItem
@@ -829,7 +829,7 @@ export interface components {
              * User Id
              * @description Whose entries: yours, if you leave it out. An administrator may name anybody.
              */
-            user_id?: string | null;
+            user_id?: string | number | null;
             /**
              * Expires At
              * @description Until when; until it is revoked, if you leave it out.
@@ -1220,43 +1220,43 @@ export interface components {
             retention_history_hours: number;
             /**
              * Retention Log Days
-             * @description Days for which the conversation log has a turn. What an important moment was said in stays as long as that moment.
-             * @default 30
+             * @description Days for which the conversation log has a turn; 0: no turn goes by its age. What an important moment was said in stays as long as that moment.
+             * @default 0
              */
             retention_log_days: number;
             /**
              * Retention Checkpoint Days
-             * @description Days for which checkpoints stay, and messages word for word in them. A thread goes so long after its last checkpoint.
-             * @default 30
+             * @description Days for which checkpoints stay, and messages word for word in them; 0: none goes by its age. A thread goes so long after its last checkpoint.
+             * @default 0
              */
             retention_checkpoint_days: number;
             /**
              * Retention Turn Days
-             * @description Days for which turns are found by search: their vectors and their text go together.
-             * @default 180
+             * @description Days for which turns are found by search; 0: no turn goes by its age. Their vectors and their text go together.
+             * @default 0
              */
             retention_turn_days: number;
             /**
              * Retention Reasoning Days
-             * @description Days for which reasoning stays that was posted.
+             * @description Days for which reasoning stays that was posted. 0: it does not go by its age.
              * @default 1095
              */
             retention_reasoning_days: number;
             /**
              * Retention Batch Days
-             * @description Days for which batches and their prompts are known after their end.
+             * @description Days for which batches and their prompts are known after their end. 0: they do not go.
              * @default 30
              */
             retention_batch_days: number;
             /**
              * Retention Proposal Days
-             * @description Days for which a memory waits until somebody accepts it.
+             * @description Days for which a memory waits until somebody accepts it. 0: however long.
              * @default 30
              */
             retention_proposal_days: number;
             /**
              * Retention Anonymous Days
-             * @description Days for which conversations without a user_id are kept, from their first turn. Holds for those that begin from then on.
+             * @description Days for which conversations without a user_id are kept, from their first turn; 0: until they are deleted. Holds for those that begin from then on.
              * @default 30
              */
             retention_anonymous_days: number;
@@ -1298,7 +1298,7 @@ export interface components {
              * User Id
              * @description Whose it is: you, if you leave it out. Kept as an opaque identity.
              */
-            user_id?: string | null;
+            user_id?: string | number | null;
             /**
              * Agent Id
              * @description The agent that wrote it.
@@ -1552,7 +1552,7 @@ export interface components {
              * User Id
              * @description Whose entries: yours, if you leave it out.
              */
-            user_id?: string | null;
+            user_id?: string | number | null;
             /**
              * Limit
              * @description Entries at most; as the settings say, if you leave it out.
@@ -1701,7 +1701,7 @@ export interface components {
              * User Id
              * @description Whose conversations: yours, if you leave it out. An administrator may name anybody.
              */
-            user_id?: string | null;
+            user_id?: string | number | null;
             /**
              * After
              * @description Turns from this time on; all, if you leave it out.

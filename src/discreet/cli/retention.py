@@ -16,6 +16,7 @@ from discreet.access.actor import acting
 from discreet.cli.progress import spinner
 from discreet.cli.session import operator
 from discreet.cli.settings import values_and_sources
+from discreet.providers.environment_values import SAME
 from discreet.settings import load_settings
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage import Storage, open_storage
@@ -36,7 +37,8 @@ def run_show(dsn: str | None, *, as_json: bool) -> None:
         return
     table = Table(Column("what", overflow="fold"), "kept", "from", box=HORIZONTALS)
     for row in rows:
-        table.add_row(f"[bold]{row['kind']}[/]: {row['what']}\n{row['until']}".strip(), row["kept"] or "-", row["from"])
+        said_by = f"{row['from']}\n{row['variable'] or ''}".strip()
+        table.add_row(f"[bold]{row['kind']}[/]: {row['what']}\n{row['until']}".strip(), row["kept"] or "-", said_by)
     Console().print(table)
 
 
@@ -94,13 +96,21 @@ def _due(due: Due) -> dict[str, Any]:
 
 
 def _row(kind: Kind, values: MemorySettings, source: str | None) -> dict[str, Any]:
-    kept = None if kind.setting is None else f"{getattr(values, kind.setting):,} {kind.setting.rpartition('_')[2]}"
+    variable = None
+    if kind.setting is not None and source == "environment":
+        variable = f"DISCREET_{SAME[kind.setting].upper()}"
     return {
         "kind": kind.name,
         "what": kind.what,
-        "kept": kept,
+        "kept": None if kind.setting is None else _kept(kind.setting, values),
         "setting": kind.setting,
         "from": source or "-",
+        "variable": variable,
         "until": kind.until,
         "tables": list(kind.tables),
     }
+
+
+def _kept(setting: str, values: MemorySettings) -> str:
+    number = getattr(values, setting)
+    return f"{number:,} {setting.rpartition('_')[2]}" if number else "until deleted"

@@ -21,7 +21,7 @@ from discreet.storage.database.keys import digest
 from discreet.testing import StubEmbeddings
 
 NOW = datetime.now(UTC).replace(microsecond=0)
-QUIET = Settings(reembed=False)
+QUIET = Settings(reembed=False, retention_log_days=30, retention_checkpoint_days=30, retention_turn_days=180)
 OF_STORAGE = {"pending_since", "updated_at", "created_at", "user_key", "rounds", "space"}
 
 

@@ -51,6 +51,14 @@ async def test_what_holds_is_told_with_where_it_comes_from_and_what_it_takes(cli
     assert all(field["description"] for field in answer["fields"].values())
 
 
+async def test_zero_and_any_number_of_days_are_taken_for_how_long_a_conversation_is_kept(client, store):
+    for days in (30, 0, 4_000, 1):
+        names = ("retention_log_days", "retention_checkpoint_days", "retention_turn_days")
+        answer = await client.patch(URL, json=dict.fromkeys(names, days))
+        assert answer.status_code == 200
+        assert {getattr(store.live, name) for name in names} == {days}
+
+
 async def test_a_change_answers_with_what_holds_then(client, store, authenticator):
     answer = await client.patch(URL, json={"memory_retrieve_limit": 3, "memory_extraction_enabled": False})
     assert answer.status_code == 200

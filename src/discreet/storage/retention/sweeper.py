@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import LiteralString, Protocol
+from datetime import UTC, datetime
+from typing import Final, LiteralString, Protocol
 
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.expiry import Expiry, delete_expired
 from discreet.storage.database.statements import fetch
 from discreet.storage.retention.table import BY_NAME
+
+BEFORE_ALL: Final = datetime(1, 1, 1, tzinfo=UTC)
+"""What is kept without end goes if it is from before this time: never."""
 
 Gone = Mapping[str, int]
 """How much went, by kind."""
@@ -27,7 +30,7 @@ class At:
     def until(self, kind: str | None) -> datetime:
         """Return the time before which what is of a kind goes; now, where each row says itself until when it stays."""
         kept = None if kind is None else BY_NAME[kind].kept(self.settings)
-        return self.now if kept is None else self.now - kept
+        return self.now if kept is None else self.now - min(kept, self.now - BEFORE_ALL)
 
 
 @dataclass(frozen=True, kw_only=True)

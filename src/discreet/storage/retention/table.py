@@ -28,10 +28,11 @@ class Kind:
     """Whether it lives for minutes or hours: looked for every minute, and left out of the audit trail."""
 
     def kept(self, settings: MemorySettings) -> timedelta | None:
-        """Return for how long it is kept; None: each row says."""
+        """Return for how long it is kept; `timedelta.max`: it does not go by its age; None: each row says."""
         if self.setting is None:
             return None
-        return timedelta(**{self.setting.rpartition("_")[2]: getattr(settings, self.setting)})
+        number: int = getattr(settings, self.setting)
+        return timedelta(**{self.setting.rpartition("_")[2]: number}) if number else timedelta.max
 
 
 KINDS: Final = (

@@ -10,9 +10,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from discreet.settings import Settings
 from discreet.storage import Storage, open_storage
 from discreet.testing import InMemoryAuditLog, StubEmbeddings
 
+KEPT = {"retention_log_days": 30, "retention_checkpoint_days": 30, "retention_turn_days": 180}
+"""What the settings file of a new project says; the library's defaults keep these."""
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 
@@ -43,8 +46,10 @@ def audit() -> InMemoryAuditLog:
 
 @pytest.fixture
 async def storage(database: str, clock: Clock, audit: InMemoryAuditLog) -> AsyncIterator[Storage]:
-    """Return a storage over a database without rows, whose retention goes by `clock`."""
-    async with open_storage(database, embeddings=StubEmbeddings(dims=64), maintained=False) as opened:
+    """Return a storage over a database without rows, whose retention goes by `clock` and by `KEPT`."""
+    async with open_storage(
+        database, settings=Settings(**KEPT), embeddings=StubEmbeddings(dims=64), maintained=False
+    ) as opened:
         opened.retention._clock, opened.retention._audit = clock, audit
         yield opened
 

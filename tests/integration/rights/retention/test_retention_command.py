@@ -58,11 +58,14 @@ def test_the_table_says_how_long_what_is_kept_and_who_says_so(command):
         "retention_log_days",
     )
     assert (rows["turns"]["kept"], rows["turns"]["from"]) == ("365 days", "environment")
+    assert (rows["turns"]["variable"], rows["log"]["variable"]) == ("DISCREET_RETENTION_TURN_DAYS", None)
+    assert (rows["threads"]["kept"], rows["threads"]["from"]) == ("until deleted", "default")
     assert (rows["audit"]["kept"], rows["audit"]["from"]) == ("1,095 days", "default")
     assert (rows["vault"]["kept"], rows["vault"]["from"]) == (None, "-")
     shown = command("retention")
     assert all(kind.name in shown for kind in KINDS)
     assert "40 days" in shown
+    assert "DISCREET_RETENTION_TURN_DAYS" in shown
 
 
 def test_a_dry_run_says_what_would_go_and_a_sweep_lets_it_go(command, database):

@@ -173,7 +173,7 @@ async def test_whatever_is_done_the_count_is_right(database):
 
 async def test_eviction_retention_and_erasure_keep_the_count(database):
     async with opened(database) as storage:
-        await storage.memory_settings.change({"max_memories_per_user": 100}, by="u_admin")
+        await storage.memory_settings.change({"max_memories_per_user": 100, "retention_turn_days": 180}, by="u_admin")
         await have(storage, texts=[f"Fact number {n}" for n in range(130)])
         old = [
             MemoryRecord(text=f"Said {n}", type="turn", thread_id="t", position=n, created_at=NOW - timedelta(days=400))

@@ -82,6 +82,16 @@ async def test_a_setting_that_does_nothing_says_so(world, admin):
     assert 'id="note.memory_retrieve_limit"' not in page.text
 
 
+async def test_the_form_takes_0_for_what_is_to_be_kept(world, admin):
+    await world.store.change({"retention_log_days": 30}, by="x")
+    page = await admin.get("/memory/admin/settings")
+    field = re.search(r'<input id="set.retention_log_days"[^>]*>', page.text)[0]
+    assert 'min="0"' in field
+    await admin.send(set__retention_log_days="0", set__retention_checkpoint_days="4000")
+    assert "The settings are saved." in admin.words
+    assert (world.store.live.retention_log_days, world.store.live.retention_checkpoint_days) == (0, 4_000)
+
+
 LIVE = MemorySettings(embedding_provider="openai", embedding_model="text-embedding-3-small")
 
 

@@ -62,7 +62,14 @@ def test_its_keys_are_its_own_and_are_for_its_owner_alone(project, tmp_path, mon
     for key in ("encryption_keys", "identity_key", "placeholder_key"):
         assert getattr(first, key).get_secret_value()
         assert getattr(first, key) != getattr(second, key)
-    assert Settings(_env_file=project / ".env.example").model_fields_set == set()
+    said = Settings(_env_file=project / ".env.example").model_fields_set
+    assert all(name.startswith("retention_") for name in said)
+
+
+def test_its_settings_file_says_for_how_long_things_are_kept(project):
+    kept = {"retention_log_days": 30, "retention_checkpoint_days": 30, "retention_turn_days": 180}
+    for file in (".env.example", ".env"):
+        assert kept.items() <= Settings(_env_file=project / file).model_dump().items()
 
 
 def test_its_code_is_clean(project):

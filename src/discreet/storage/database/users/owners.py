@@ -22,7 +22,7 @@ class Owners:
     """How long what was said without a user is kept."""
 
     def of(self, user_id: str | None, thread_id: str, *, stores: bool = False) -> dict[str, Any]:
-        """Return user_key, thread_key and thread_id, and as expires_at until when an owner who is new is kept.
+        """Return user_key, thread_key and thread_id, and as expires_at until when an owner who is new is kept; None: without end.
 
         Raises:
             InvalidUserError: `user_id` can't be used.
@@ -32,7 +32,7 @@ class Owners:
             user_id = self.keys.ids.user_id(user_id, stores=stores)
         thread_id = self.keys.ids.thread_id(thread_id, stores=stores)
         days = self.memory_settings.live.retention_anonymous_days
-        expires_at = None if user_id is not None else datetime.now(UTC) + timedelta(days=days)
+        expires_at = datetime.now(UTC) + timedelta(days=days) if user_id is None and days else None
         return {
             "user_key": self.keys.of(user_id, thread_id),
             "thread_key": digest(thread_id),
