@@ -24,6 +24,7 @@ from discreet.checkpoint.run_input import take_given
 from discreet.checkpoint.shown import ThreadsSeen, shown
 from discreet.checkpoint.spill import Spilled, SpillStore
 from discreet.checkpoint.turn_ends import astore_end
+from discreet.checkpoint.unnamed_channels import tell_adopted
 from discreet.checkpoint.write_plan import PutPlan
 from discreet.errors import ConfigurationError, ThreadDeletedError
 from discreet.spans import span
@@ -183,7 +184,7 @@ class AsyncApi(TwoTierSaver):
     async def _asetup(self, *, guard: bool | None) -> None:
         """Create or upgrade the tables."""
         if isinstance(self._durable, AsyncPostgresTier):
-            await self._durable.setup(guard=guard)
+            await self._durable.setup(guard=guard, tell_adopted=partial(tell_adopted, policy=self.policy))
         elif setup := getattr(self._durable, "setup", None):
             await setup()
         await self._maintenance.asetup()

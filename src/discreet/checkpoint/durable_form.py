@@ -18,6 +18,7 @@ from discreet.checkpoint.filter import FilteredCheckpoint, filter_checkpoint
 from discreet.checkpoint.messages import Chosen, Said, Turn, dangling, fold, said_last
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.thread_scratch import ThreadScratch
+from discreet.checkpoint.unnamed_channels import tell_dropped
 from discreet.checkpoint.user_input import Read
 from discreet.checkpoint.write_plan import DurablePut, Stored
 from discreet.state.roles import all_spoken
@@ -106,6 +107,8 @@ class DurableForm:
             opening=opening,
         )
         _dropped_values.inc(filtered.dropped)
+        if turn is Turn.OVER and filtered.dropped:
+            tell_dropped(whole, filtered.kept, self._policy)
         return filtered
 
     def build(self, thread: ThreadScratch, place: CheckpointRef, filtered: FilteredCheckpoint) -> Checkpoint:

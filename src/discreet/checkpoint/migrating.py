@@ -10,11 +10,14 @@ from psycopg import AsyncConnection
 
 from discreet.checkpoint import postgres_spill
 from discreet.checkpoint.connections import OPTIONS
+from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import schema as durable
-from discreet.checkpoint.postgres.cursors import table_cursor
+from discreet.checkpoint.postgres.cursors import AsyncTableCursor, table_cursor
+from discreet.checkpoint.postgres.foreign_channels import foreign_channels, is_adoption
 from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.schema import Found, Step
 from discreet.checkpoint.postgres.setting_up import look, set_up
+from discreet.checkpoint.unnamed_channels import tell_adopted
 from discreet.driver_errors import storage_errors
 from discreet.leases import check_encoding
 
@@ -46,6 +49,8 @@ async def migrate_checkpoints(
 ) -> CheckpointTables:
     """Create or upgrade all tables of a saver with this `schema`; return what was done, told to `report` as it was.
 
+    Channels of threads that another saver has stored are logged where our tables are new.
+
     The table of the spill is among them, so that a role that owns nothing may turn DISCREET_SPILL on later.
 
     Raises:
@@ -55,7 +60,11 @@ async def migrate_checkpoints(
         ConfigurationError: As `pending_checkpoint_tables`.
     """
     async with _found(dsn, schema) as (conn, there):
-        return CheckpointTables(there.schema, await set_up(conn, there.schema, there, missing, report))
+        done = await set_up(conn, there.schema, there, missing, report)
+        if is_adoption(there):
+            async with AsyncTableCursor(conn, there.schema) as cursor:
+                tell_adopted(await foreign_channels(cursor), CheckpointPolicy())
+        return CheckpointTables(there.schema, done)
 
 
 def missing(there: Found) -> Sequence[Step]:

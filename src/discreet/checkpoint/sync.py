@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Self
 
 from langgraph.checkpoint.postgres import PostgresSaver
@@ -26,6 +27,7 @@ from discreet.checkpoint.postgres_spill import PostgresSpill, SyncPostgresSpill
 from discreet.checkpoint.scratch import Scratch, ScratchLimits
 from discreet.checkpoint.spill import spill_keys
 from discreet.checkpoint.sync_api import SyncApi
+from discreet.checkpoint.unnamed_channels import tell_adopted
 from discreet.errors import StorageUnavailableError
 from discreet.ports import KeyProvider, TurnVault
 from discreet.settings import load_settings
@@ -179,7 +181,7 @@ class RedactingSyncSaver(AsyncApi, SyncApi):
             asyncio.run_coroutine_threadsafe(self._asetup(guard=guard), self._durable.loop).result()
             return
         if isinstance(self._durable, PostgresTier):
-            self._durable.setup(guard=guard)
+            self._durable.setup(guard=guard, tell_adopted=partial(tell_adopted, policy=self.policy))
         elif setup := getattr(self._durable, "setup", None):
             setup()
         self._maintenance.setup()

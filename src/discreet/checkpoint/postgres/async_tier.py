@@ -31,6 +31,7 @@ from discreet.checkpoint.postgres import copying, deletions, prunes, reading, sc
 from discreet.checkpoint.postgres.connecting import check_autocommit
 from discreet.checkpoint.postgres.cursors import AsyncTableCursor, table_cursor
 from discreet.checkpoint.postgres.failures import check_copied, is_worth_another_attempt, retry_options, translate
+from discreet.checkpoint.postgres.foreign_channels import foreign_channels, is_adoption
 from discreet.checkpoint.postgres.message_rows import take_rows
 from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.pages import Pages
@@ -74,13 +75,17 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         self._rows = MessageRows(message_channels, user_keys_of(saver.conn), tools)
         self._retrying = AsyncRetrying(**retry_options(saver.conn))
 
-    async def setup(self, *, guard: bool | None = None) -> None:
+    async def setup(
+        self, *, guard: bool | None = None, tell_adopted: Callable[[Sequence[str]], object] | None = None
+    ) -> None:
         """Create or upgrade the tables, one process at a time. Looks at the database every time.
 
         `guard`: constraints by which PostgreSQL itself refuses tool messages, system messages and `Send`. By default
         they come with tables that this call creates, and tables that are there stay as they are. True adds them there
         too: rows from before stay, and a stock saver that shares the tables can't store such values any more. False
         takes them away.
+
+        `tell_adopted`: called with the channels of threads that another saver has stored, where ours begins to use its tables.
 
         A role that owns nothing may call it too, where nothing is missing.
 
@@ -89,7 +94,7 @@ class AsyncPostgresTier(AsyncPostgresSaver):
                 create.
             ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant.
         """
-        await self._translated(partial(self._set_up, guard))
+        await self._translated(partial(self._set_up, guard, tell_adopted))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
@@ -311,11 +316,14 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         async with self._cursor() as cursor:
             return await look(cursor)
 
-    async def _set_up(self, guard: bool | None) -> None:
+    async def _set_up(self, guard: bool | None, tell_adopted: Callable[[Sequence[str]], object] | None) -> None:
         there = await self._look()
         await set_up(self.conn, there.schema, there, partial(schema.missing, guard=guard))
         await self._drive(deletions.sweep)
         self._rows.shared = None
+        if tell_adopted is not None and is_adoption(there):
+            async with self._cursor() as cursor:
+                tell_adopted(await foreign_channels(cursor))
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncTableCursor]:

@@ -30,6 +30,7 @@ from discreet.checkpoint.postgres import copying, deletions, prunes, reading, sc
 from discreet.checkpoint.postgres.connecting import check_autocommit
 from discreet.checkpoint.postgres.cursors import TableCursor, sync_table_cursor
 from discreet.checkpoint.postgres.failures import check_copied, is_worth_another_attempt, retry_options, translate
+from discreet.checkpoint.postgres.foreign_channels import is_adoption, sync_foreign_channels
 from discreet.checkpoint.postgres.message_rows import take_rows
 from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.pages import Pages
@@ -62,9 +63,11 @@ class PostgresTier(PostgresSaver):
         self._rows = MessageRows(message_channels, user_keys_of(saver.conn), tools)
         self._retrying = Retrying(**retry_options(saver.conn))
 
-    def setup(self, *, guard: bool | None = None) -> None:
+    def setup(
+        self, *, guard: bool | None = None, tell_adopted: Callable[[Sequence[str]], object] | None = None
+    ) -> None:
         """Create or upgrade the tables, one process at a time; see `AsyncPostgresTier.setup`."""
-        self._translated(partial(self._set_up, guard))
+        self._translated(partial(self._set_up, guard, tell_adopted))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
@@ -224,12 +227,15 @@ class PostgresTier(PostgresSaver):
             cur.execute(statement.sql, statement.params)
             return cur.fetchall() if statement.returns else []
 
-    def _set_up(self, guard: bool | None) -> None:
+    def _set_up(self, guard: bool | None, tell_adopted: Callable[[Sequence[str]], object] | None) -> None:
         with self._cursor() as cur:
             there = sync_look(cur)
         sync_set_up(self.conn, there.schema, there, partial(schema.missing, guard=guard))
         self._drive(deletions.sweep)
         self._rows.shared = None
+        if tell_adopted is not None and is_adoption(there):
+            with self._cursor() as cur:
+                tell_adopted(sync_foreign_channels(cur))
 
     @contextmanager
     def _cursor(self, *, pipeline: bool = False) -> Iterator[TableCursor]:
