@@ -10,7 +10,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from discreet.scanning.page.figures import by_type, found_in, moment, name_of, printable, share, statement
+from discreet.scanning.page.figures import by_type, counted, found_in, moment, name_of, printable, share, statement
 from discreet.scanning.report import ScanReport, Usage
 
 MOST_LINES = 100
@@ -32,6 +32,10 @@ def print_report(report: ScanReport) -> None:
     in_ids = sum(report.in_ids.values())
     if in_ids:
         print(f"{in_ids:,} of the values are in ids and can't be rewritten.")
+    for channel, threads in report.unkept.items():
+        print(f"Would not be kept: channel {printable(channel)}, {counted(threads, 'thread')}.")
+    if report.keeping:
+        print(f"RedactingSaver keeps them with policy={printable(report.keeping)}.")
     if report.seconds:
         rates = f"{report.rows / report.seconds:,.0f} rows/s, {decimal(int(report.read_bytes / report.seconds))}/s"
         print(f"{report.rows:,} rows, {decimal(report.read_bytes)}, read in {report.seconds:,.1f} s: {rates}.")

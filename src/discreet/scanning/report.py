@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet.checkpoint.unnamed_channels import keeping
 from discreet.state.described import describe_fields
 
 ANYTHING: Final = "any"
@@ -123,6 +124,9 @@ class ScanReport(Part):
     not_scanned: dict[str, int]
     """Tables of which nothing is known, with about how many rows: `--all-tables` scans them too."""
     usage: Usage | None
+    unkept: dict[str, int] = Field(default_factory=dict)
+    """Channels of the application's state that `RedactingSaver` keeps only if its policy names them, and how many threads have a value there,
+    as another saver stored it."""
     errors: list[ErrorLine]
     """The first ones; `unreadable` of the tables counts all."""
 
@@ -140,6 +144,12 @@ class ScanReport(Part):
     def in_ids(self) -> dict[str, int]:
         """Values in ids by type, over all tables."""
         return _summed((name, count) for table in self.tables for name, count in table.in_ids.items())
+
+    @property
+    def keeping(self) -> str | None:
+        """The policy that keeps the channels of `unkept`, those whose names can be told; None of none."""
+        named = [name for name in self.unkept if not name.startswith(("*", "<"))]
+        return keeping(named) if named else None
 
     @property
     def rows(self) -> int:

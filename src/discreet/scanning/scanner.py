@@ -13,12 +13,13 @@ from discreet.errors import ScanError
 from discreet.redaction.engine import Redactor
 from discreet.scanning.counting import TableCounts, digest_of
 from discreet.scanning.databases import Column, Opened, Row, Table
-from discreet.scanning.inspecting import ENGINE_FIELDS, Inspector, Seen
+from discreet.scanning.inspecting import ENGINE_FIELDS, Inspector, Seen, shown_name
 from discreet.scanning.messages import CHANNELS
 from discreet.scanning.profiles import CHECKPOINTS, OTHER
 from discreet.scanning.progress import ProgressFile
 from discreet.scanning.report import ErrorLine, ScanReport, TableReport
 from discreet.scanning.texts import Texts
+from discreet.scanning.unkept import unkept_of
 from discreet.scanning.usage import usage_of
 
 SAVE_SECONDS: Final = 2.0
@@ -91,7 +92,8 @@ class Scanner:
         self._database = database
         self._options = options
         self._told = told or (lambda *_: None)
-        self._inspector = Inspector(Texts(redactor))
+        self._texts = Texts(redactor)
+        self._inspector = Inspector(self._texts)
 
     def scan(self, *, folder: Path | None = None, resume: bool = False) -> ScanReport:
         """Return what is in it. With a `folder` it is remembered there how far it is, for another scan to `resume`.
@@ -121,6 +123,9 @@ class Scanner:
             self._table(table, state, clock, progress, total)
             state.finished.append(name)
         usage = usage_of(self._database, catalog.tables, lambda text: digest_of("thread", text))
+        unkept = unkept_of(
+            self._database, catalog.tables, lambda name: shown_name(name, self._texts), sample=self._options.sample
+        )
         clock.stop()
         if progress:
             progress.done()
@@ -133,6 +138,7 @@ class Scanner:
             tables=list(state.tables.values()),
             not_scanned=dict(catalog.others),
             usage=usage,
+            unkept=unkept,
             errors=state.errors,
         )
 

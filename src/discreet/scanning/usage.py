@@ -98,15 +98,20 @@ Digest = Callable[[str], str]
 
 def usage_of(database: Opened, tables: Sequence[Table], digest: Digest) -> Usage | None:
     """Return what the threads of a database take; None if it has none of LangGraph's tables, or several sets of them."""
-    by_label = {
-        label: [table for table in tables if table.profile.label == label] for label in (CHECKPOINTS, BLOBS, WRITES)
-    }
-    found = {label: of_label[0] for label, of_label in by_label.items() if len(of_label) == 1}
-    if isinstance(database, PostgresDatabase) and len(found) == len(by_label):
+    found = langgraphs(tables)
+    if isinstance(database, PostgresDatabase) and {CHECKPOINTS, BLOBS, WRITES} <= found.keys():
         return _of_postgres(database, found, digest)
     if isinstance(database, SqliteDatabase) and {CHECKPOINTS, WRITES} <= found.keys():
         return _of_sqlite(database, digest)
     return None
+
+
+def langgraphs(tables: Sequence[Table]) -> dict[str, Table]:
+    """Return LangGraph's tables by label, those that are there once."""
+    by_label = {
+        label: [table for table in tables if table.profile.label == label] for label in (CHECKPOINTS, BLOBS, WRITES)
+    }
+    return {label: of_label[0] for label, of_label in by_label.items() if len(of_label) == 1}
 
 
 def _of_postgres(database: PostgresDatabase, tables: dict[str, Table], digest: Digest) -> Usage:

@@ -189,8 +189,11 @@ def _keys(table: Table, key: Key) -> list[Any]:
 def _is_sampled(table: Table, row: Row, sample: float) -> bool:
     names = [column.name for column in table.key]
     thread = table.profile.thread
-    by = row.key[names.index(thread)] if thread in names else row.key[0]
+    return in_sample(row.key[names.index(thread)] if thread in names else row.key[0], sample)
 
+
+def in_sample(by: str, sample: float) -> bool:
+    """Return whether what goes by this key is in a sample: a part of all keys."""
     return crc32(by.encode("utf-8", "replace")) % 10_000 < sample * 10_000
 
 
