@@ -3,6 +3,9 @@
 import re
 
 import pytest
+from langchain.agents import AgentState
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -17,6 +20,7 @@ from discreet.cli import app
 from discreet.graph import build_graph
 from discreet.ports import AnnotatedTurn
 from discreet.state.records import Annotation
+from discreet.testing import ScriptedChatModel
 
 ROOT_COMMAND = get_command(app)
 
@@ -27,6 +31,25 @@ async def test_the_checkpointer_page(database):
     assert re.fullmatch(r"Hi, I am <EMAIL:[A-Z2-7]{8}>", said)
     assert answered == "Hello."
     assert policy["policy"].channels == {"locale": KEEP, "topic": REDACT}
+
+
+async def test_the_page_on_adopting():
+    class Shop(AgentState):
+        cart: list[str]
+        locale: str
+
+    (page,) = snippets("adopting.md")
+    call = {"name": "search", "args": {"query": "pears"}, "id": "1"}
+    model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage("Two pears"), AIMessage("Fine")])
+    inner = InMemorySaver()
+    agent = page["agent"](model, Shop, inner)
+    thread = {"configurable": {"thread_id": "1"}}
+    await agent.ainvoke({"messages": [("user", "Pears?")], "cart": ["pear"], "locale": "en"}, thread)
+    state = await agent.ainvoke({"messages": [("user", "Thanks")]}, thread)
+    assert (state["cart"], state["locale"]) == (["pear"], "en")
+    [result] = [each.content for each in state["messages"] if isinstance(each, ToolMessage)]
+    assert result.startswith("Two pears, sold by ")
+    assert b"lan@example.com" not in b"".join(value for _, value in inner.blobs.values())
 
 
 def test_the_logging_page(caplog):
