@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Annotated, Any, TypedDict
 from uuid import uuid4
 
@@ -19,6 +19,7 @@ from langgraph.graph.message import add_messages
 from pydantic import BaseModel
 
 from discreet.checkpoint import KEEP, REDACT, CheckpointPolicy, RedactingSaver, RedactingSyncSaver
+from discreet.checkpoint.migrating import migrate_checkpoints
 from discreet.graph import build_graph
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.testing import InMemoryMemories, ScriptedChatModel
@@ -130,23 +131,42 @@ async def test_nothing_is_said_of_what_is_langgraphs_ours_or_a_counter(told: Any
 
 
 async def test_an_own_channel_that_is_called_as_ours_is_said(told: Any) -> None:
-    schema: Any = TypedDict("Own", {"messages": Said, "memories": list[str]})  # as the others here
+    class Own(TypedDict):
+        messages: Said
+        memories: list[str]
 
-    def say(_: Any) -> Any:
+    def say(_: Own) -> dict[str, Any]:
         return {"messages": [AIMessage("Hi")], "memories": ["of its own"]}
 
-    graph = StateGraph(schema).add_node("say", say).add_edge(START, "say")
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
+    graph.add_node("say", say).add_edge(START, "say")
     await turn(graph.compile(checkpointer=RedactingSaver(InMemorySaver())))
     assert [each.channels for each in told()] == ["memories"]
 
 
-async def test_who_adopts_a_database_is_told_as_its_tables_are_made(empty_database: str, names: Any, told: Any) -> None:
+async def by_saver(dsn: str) -> None:
+    async with RedactingSaver.from_conn_string(dsn) as saver:
+        await saver.setup()
+
+
+async def by_sync_saver(dsn: str) -> None:
+    with RedactingSyncSaver.from_conn_string(dsn) as saver:
+        saver.setup()
+
+
+async def by_migration(dsn: str) -> None:
+    await migrate_checkpoints(dsn)
+
+
+@pytest.mark.parametrize("set_up", [by_saver, by_sync_saver, by_migration])
+async def test_who_adopts_a_database_is_told_as_its_tables_are_made(
+    empty_database: str, names: Any, told: Any, set_up: Callable[[str], Awaitable[None]]
+) -> None:
     async with AsyncPostgresSaver.from_conn_string(empty_database) as stock:
         await stock.setup()
         await turn(shop(names).compile(checkpointer=stock))
     for _ in range(2):
-        async with RedactingSaver.from_conn_string(empty_database) as saver:
-            await saver.setup()
+        await set_up(empty_database)
     [once] = told()
     assert once.channels == ",".join(names)
     assert f'"{names[0]}": REDACT' in once.message

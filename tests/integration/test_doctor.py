@@ -7,6 +7,8 @@ import json
 
 import psycopg
 import pytest
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.graph import START, MessagesState, StateGraph
 from testkit.roles import logins
 from typer.testing import CliRunner
 
@@ -77,6 +79,20 @@ def test_a_database_that_was_not_migrated_is_found_and_left_so(doctor, empty_dat
     assert "LangGraph's tables" in checks["checkpoints"]["say"]
     with psycopg.connect(empty_database) as connection:
         assert connection.execute("SELECT to_regclass('discreet.migrations')").fetchone() == (None,)
+
+
+def test_channels_that_would_not_be_kept_are_named_where_another_saver_has_stored_threads(doctor, empty_database):
+    class Shop(MessagesState):
+        cart: list[str]
+
+    with PostgresSaver.from_conn_string(empty_database) as saver:
+        saver.setup()
+        graph = StateGraph(Shop).add_node("say", lambda _: {"cart": ["pear"]}).add_edge(START, "say")
+        thread = {"configurable": {"thread_id": "t"}}
+        graph.compile(checkpointer=saver).invoke({"messages": [("user", "Hello")]}, thread)
+    _, checks = doctor("--dsn", empty_database)
+    assert checks["checkpoints"]["state"] == "warn"
+    assert 'policy=CheckpointPolicy(channels={"cart": REDACT})' in checks["checkpoints"]["say"]
 
 
 @pytest.mark.dialect

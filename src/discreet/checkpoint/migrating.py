@@ -17,7 +17,7 @@ from discreet.checkpoint.postgres.foreign_channels import foreign_channels, is_a
 from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.schema import Found, Step
 from discreet.checkpoint.postgres.setting_up import look, set_up
-from discreet.checkpoint.unnamed_channels import tell_adopted
+from discreet.checkpoint.unnamed_channels import of_application, tell_adopted
 from discreet.driver_errors import storage_errors
 from discreet.leases import check_encoding
 
@@ -31,6 +31,8 @@ class CheckpointTables(NamedTuple):
     schema: str
     """Where the tables are."""
     steps: Sequence[str]
+    unnamed: Sequence[str] = ()
+    """Where none of our tables is yet: channels of an application's in threads that another saver has stored."""
 
 
 async def pending_checkpoint_tables(dsn: str, *, schema: str | None = None) -> CheckpointTables:
@@ -40,8 +42,9 @@ async def pending_checkpoint_tables(dsn: str, *, schema: str | None = None) -> C
         StorageError: The database can't be reached, is not UTF-8, or this role may not look.
         ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant.
     """
-    async with _found(dsn, schema) as (_, there):
-        return CheckpointTables(there.schema, [step.what for step in missing(there)])
+    async with _found(dsn, schema) as (conn, there):
+        channels = await _foreign(conn, there)
+        return CheckpointTables(there.schema, [step.what for step in missing(there)], of_application(channels))
 
 
 async def migrate_checkpoints(
@@ -61,9 +64,7 @@ async def migrate_checkpoints(
     """
     async with _found(dsn, schema) as (conn, there):
         done = await set_up(conn, there.schema, there, missing, report)
-        if is_adoption(there):
-            async with AsyncTableCursor(conn, there.schema) as cursor:
-                tell_adopted(await foreign_channels(cursor), CheckpointPolicy())
+        tell_adopted(await _foreign(conn, there), CheckpointPolicy())
         return CheckpointTables(there.schema, done)
 
 
@@ -72,6 +73,13 @@ def missing(there: Found) -> Sequence[Step]:
     tier = durable.missing(there)
     spill = [step for step in postgres_spill.missing(there) if step.what not in durable.OWN_TABLES]
     return [*tier, *(step for step in spill if step not in tier)]
+
+
+async def _foreign(conn: AsyncConnection[Any], there: Found) -> Sequence[str]:
+    if not is_adoption(there):
+        return ()
+    async with AsyncTableCursor(conn, there.schema) as cursor:
+        return await foreign_channels(cursor)
 
 
 @asynccontextmanager

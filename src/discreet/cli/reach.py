@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, LiteralString
 
 from psycopg import AsyncConnection
@@ -11,6 +12,7 @@ from discreet.access.identity import IDENTITY_KEY
 from discreet.access.loopback import is_loopback_name
 from discreet.access.user_keys import load_user_keys
 from discreet.checkpoint.migrating import pending_checkpoint_tables
+from discreet.checkpoint.unnamed_channels import keeping
 from discreet.cli.checks import Check, transport_check
 from discreet.cli.stored import stored_checks
 from discreet.driver_errors import storage_errors
@@ -147,8 +149,16 @@ async def _users(conn: StorageConnection[Any], settings: Settings) -> Check:
     return Check("users", "ok", "Known by the identity key of this process.")
 
 
+def _unkept(channels: Sequence[str]) -> str:
+    """Return what to add about channels of threads of another saver."""
+    if not channels:
+        return ""
+    named = ", ".join(channels)
+    return f" Of their state these channels would not be kept: {named}. Give the saver policy={keeping(channels)} (docs/adopting.md)."
+
+
 async def _checkpoints(dsn: str, settings: Settings) -> Check:
-    schema, lacking = await pending_checkpoint_tables(connection_string(dsn))
+    schema, lacking, unnamed = await pending_checkpoint_tables(connection_string(dsn))
     spills = settings.spill or (settings.spill is None and settings.encryption_keys is not None)
     steps = [step for step in lacking if spills or "spill" not in step]
     if not steps:
@@ -157,7 +167,7 @@ async def _checkpoints(dsn: str, settings: Settings) -> Check:
         "checkpoints",
         "warn",
         f'The schema "{schema}" lacks {", ".join(steps)}: run `discreet migrate`, with --checkpoint-schema if the '
-        "checkpointer has a schema of its own. A start does it too, if its role may.",
+        "checkpointer has a schema of its own. A start does it too, if its role may." + _unkept(unnamed),
     )
 
 

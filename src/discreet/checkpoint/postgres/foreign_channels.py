@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from psycopg.errors import QueryCanceled
+from psycopg.errors import InsufficientPrivilege, QueryCanceled
 
 from discreet.checkpoint.channels import MARKS
 from discreet.checkpoint.postgres.cursors import AsyncTableCursor, TableCursor
@@ -48,12 +48,12 @@ def is_adoption(there: Found) -> bool:
 
 
 async def foreign_channels(cursor: AsyncTableCursor) -> list[str]:
-    """Return the channels of a few hundred threads; none if that takes more than a second."""
+    """Return the channels of a few hundred threads; none if that takes more than a second, or this role may not read them."""
     try:
         async with cursor.connection.transaction():
             await cursor.execute(_PATIENCE)
             return _names(await (await cursor.execute(_LOOK)).fetchall())
-    except QueryCanceled:
+    except (QueryCanceled, InsufficientPrivilege):
         return []
 
 
@@ -63,7 +63,7 @@ def sync_foreign_channels(cursor: TableCursor) -> list[str]:
         with cursor.connection.transaction():
             cursor.execute(_PATIENCE)
             return _names(cursor.execute(_LOOK).fetchall())
-    except QueryCanceled:
+    except (QueryCanceled, InsufficientPrivilege):
         return []
 
 
