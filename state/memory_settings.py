@@ -88,7 +88,7 @@ class MemorySettings(BaseModel):
     """How long a conversation that goes on waits at most, in hours. 0: however long."""
     memory_extraction_model: Name | None = None
     """Model that extracts, for `immediate` as provider:model. Not set: a small one of its provider; for `immediate` the chat model."""
-    memory_extraction_provider: ExtractionProvider = "openai"
+    memory_extraction_provider: ExtractionProvider = "offline"
     """Who extracts: a batch at a provider, at half the price within a day; `immediate`: a chat model at once; `offline`: rules."""
     memory_extraction_review: bool = False
     """Whether what was extracted waits until somebody accepts it."""
@@ -110,8 +110,8 @@ class MemorySettings(BaseModel):
     """Similarity above which a fact counts as said again. Not below the one before."""
     embedding_model: Name = "text-embedding-3-small"
     """Model for embeddings. Takes effect when servers start again; memories are then re-embedded in the background."""
-    embedding_provider: Name = "openai"
-    """Whose model it is, or `local`."""
+    embedding_provider: Name = "local"
+    """Whose model it is, `local`, or `none`: search by words."""
     max_memories_per_user: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000
     """Memories that a user may have; then the least useful go."""
     memory_retrieve_limit: Annotated[int, Field(ge=1, le=50)] = 5

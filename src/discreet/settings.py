@@ -233,11 +233,11 @@ class Settings(BaseSettings):
     )
 
     chat_model: str | None = Field(
-        default=None, description="Chat model as provider:model. Default: OpenAI with a key, else the offline model."
+        default=None, description="Chat model as provider:model. Default: the offline model; a key names none."
     )
     embedding_model: str | None = Field(
         default=None,
-        description="Embedding model as provider:model, or none: search by words. Default: OpenAI with a key, else the local one.",
+        description="Embedding model as provider:model, or none: search by words. Default: the local one where it is installed, else none.",
     )
     embedding_dims: int | None = Field(default=None, ge=8, le=4000, description="Vector size asked of the provider.")
     openai_api_key: SecretStr | None = Field(
@@ -268,8 +268,7 @@ class Settings(BaseSettings):
     extraction: bool = Field(default=True, description="Extract facts from conversations in the background.")
     extraction_provider: Literal["openai", "anthropic", "google", "immediate", "offline"] | None = Field(
         default=None,
-        description="Who extracts: a batch at openai, anthropic or google, a chat model (immediate), or rules (offline). Default: "
-        "openai with a key, else offline.",
+        description="Who extracts: a batch at openai, anthropic or google, a chat model (immediate), or rules (offline). Default: offline.",
     )
     extraction_model: str | None = Field(
         default=None,

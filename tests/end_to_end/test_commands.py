@@ -133,12 +133,24 @@ def test_chat_says_what_is_wrong_and_goes_on(discreet):
 @pytest.mark.slow
 def test_chat_talks_to_an_openai_compatible_server_and_survives_its_refusal(discreet):
     with openai_server([Failure(status=401), AIMessage("Hello, Ann.")]) as server:
-        result = discreet("chat", stdin="Hello!\nHi!\n", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.base_url)
+        named = {"DISCREET_CHAT_MODEL": "openai:any", "OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.base_url}
+        result = discreet("chat", stdin="Hello!\nHi!\n", **named)
     assert result.returncode == 0, result.stderr
     refused, answered = result.stdout.split("you ›")[1:3]
     assert "AuthenticationError" in refused
     assert "Hello, Ann." in answered
     assert {request.path.rsplit("/", 1)[-1] for request in server.requests} == {"completions"}
+
+
+@pytest.mark.slow
+def test_a_key_alone_sends_nothing_anywhere(discreet):
+    with openai_server() as server:
+        key = {"OPENAI_API_KEY": "k" * 40, "OPENAI_BASE_URL": server.base_url}
+        said = discreet("chat", "--user", "ann", stdin="I keep two parrots.\nWhich birds do I have?\n", **key)
+        worked = discreet("worker", "--once", **key)
+        extracted = discreet("extract", "--user", "ann", **key)
+    assert (said.returncode, worked.returncode, extracted.returncode) == (0, 0, 0)
+    assert server.requests == []
 
 
 @pytest.mark.slow

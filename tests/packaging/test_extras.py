@@ -39,7 +39,8 @@ from discreet.errors import MissingDependencyError
 from discreet.providers import embedding_provider
 
 try:
-    embedding_provider()
+    print(embedding_provider().name)
+    embedding_provider("local")
 except MissingDependencyError as error:
     print(error)
 """
@@ -79,8 +80,9 @@ def test_without_a_database_the_error_names_what_installs_one_and_the_setting(tm
 
 
 @pytest.mark.slow
-def test_without_an_embedding_model_the_error_names_what_installs_one_and_the_settings(tmp_path):
+def test_without_an_embedding_model_words_are_searched_and_the_error_names_what_installs_one_and_the_settings(tmp_path):
     said = run(NO_MODEL, tmp_path)
+    assert said.startswith("none:")
     assert "pip install" in said
     assert "OPENAI_API_KEY" in said
 

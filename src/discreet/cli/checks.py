@@ -16,9 +16,12 @@ from discreet.errors import DiscreetError
 from discreet.providers import chat_model, embedding_provider
 from discreet.providers.batches.choice import make_batch_provider
 from discreet.providers.environment_values import environment_values
+from discreet.providers.in_force import in_force, unused_keys
 from discreet.providers.offline import OfflineChatModel
 from discreet.redaction.placeholder_key import load_placeholder_key
 from discreet.settings import Settings, load_tracing, unknown_variables
+
+IN_FORCE = "in force"
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,11 @@ def settings_checks(settings: Settings) -> list[Check]:
         "credentials": _credentials,
     }
     return [guarded(name, check, settings) for name, check in checks.items()]
+
+
+def in_force_check(settings: Settings) -> Check:
+    """Return what the environment alone puts in force, for a database that can't be asked."""
+    return guarded(IN_FORCE, _in_force, settings)
 
 
 def unknown_names() -> list[Check]:
@@ -166,12 +174,20 @@ def _turn_vault(settings: Settings) -> Check:
 
 
 def _chat_model(settings: Settings) -> Check:
-    model = chat_model(settings=settings)
+    model, keys = chat_model(settings=settings), ", ".join(unused_keys(settings))
+    unused = f" {keys} alone is not used: a key names no model." if keys else ""
     if isinstance(model, OfflineChatModel):
         return Check(
-            "chat model", "warn", "The offline model: for trying out. Set OPENAI_API_KEY or DISCREET_CHAT_MODEL."
+            "chat model",
+            "warn",
+            f"The offline model: for trying out. Set DISCREET_CHAT_MODEL and its provider's key.{unused}",
         )
     return Check("chat model", "ok", f"{settings.chat_model or type(model).__name__}.")
+
+
+def _in_force(settings: Settings) -> Check:
+    told = in_force(settings, environment_values(settings), embedding_provider(settings=settings))
+    return Check(IN_FORCE, "ok", told)
 
 
 def _embedding_model(settings: Settings) -> Check:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.checks import Check, settings_checks, unknown_names, versions_check
+from discreet.cli.checks import IN_FORCE, Check, in_force_check, settings_checks, unknown_names, versions_check
 from discreet.cli.probe import probe_checks
 from discreet.cli.reach import database_checks, redis_check, replica_check
 from discreet.errors import WrongSettingsError
@@ -48,6 +48,8 @@ async def diagnose(dsn: str | None = None, *, probe: bool = False) -> list[Check
         probe_checks(settings, probe=probe),
     )
     told = await asyncio.to_thread(settings_checks, settings)
+    if not any(check.name == IN_FORCE for check in database):
+        told.append(await asyncio.to_thread(in_force_check, settings))
     return [*database, *replica, redis, *told, *answers, *names, versions_check()]
 
 

@@ -13,22 +13,28 @@ from discreet.access.loopback import is_loopback_name
 from discreet.access.user_keys import load_user_keys
 from discreet.checkpoint.migrating import pending_checkpoint_tables
 from discreet.checkpoint.unnamed_channels import keeping
-from discreet.cli.checks import Check, transport_check
+from discreet.cli.checks import IN_FORCE, Check, transport_check
 from discreet.cli.stored import stored_checks
 from discreet.driver_errors import storage_errors
-from discreet.errors import DiscreetError, ShortTermError
+from discreet.errors import ConfigurationError, DiscreetError, ShortTermError
 from discreet.leases import is_pooled
+from discreet.providers import embedding_provider
+from discreet.providers.environment_values import environment_values
+from discreet.providers.in_force import in_force
 from discreet.settings import Settings
 from discreet.storage import resolve_dsn
 from discreet.storage.database.access import access_of
 from discreet.storage.database.connecting.connection import StorageConnection, connect
+from discreet.storage.database.connecting.pool import make_pool
 from discreet.storage.database.connecting.server import check_server
 from discreet.storage.database.connecting.target import Target, connection_string, target_of
 from discreet.storage.database.migrating.migrations import migration_state, released
 from discreet.storage.database.roles import foreign_to, is_application, is_as_applied
 from discreet.storage.database.users.identity_key import OTHER_KEY, has_other_key
+from discreet.storage.embedding_choice import chosen_embeddings
 from discreet.storage.redis import RedisClient
 from discreet.storage.redis.connecting import hosts, is_tls
+from discreet.storage.settings.postgres_settings import PostgresSettingsStore
 from discreet.storage.short_term.redis_keys import session_keys
 
 _PGVECTOR: LiteralString = (
@@ -39,7 +45,17 @@ _READ_ONLY: LiteralString = "SELECT current_setting('transaction_read_only')"
 
 UP_TO_DATE = "Up to date."
 
-_NAMES = ("database", "pgvector", "schema", "users", "checkpoints", "row-level security", "transport", "sealed rows")
+_NAMES = (
+    "database",
+    "pgvector",
+    "schema",
+    "users",
+    "checkpoints",
+    "row-level security",
+    "transport",
+    "in force",
+    "sealed rows",
+)
 
 
 async def database_checks(dsn: str | None, settings: Settings) -> list[Check]:
@@ -58,10 +74,23 @@ async def database_checks(dsn: str | None, settings: Settings) -> list[Check]:
             found.append(await _row_security(target, settings, embedded=embedded))
             found.append(transport)
             if found[_NAMES.index("schema")].say == UP_TO_DATE:
-                found += await stored_checks(target, settings)
+                found += [await _in_force(target, settings), *await stored_checks(target, settings)]
     except DiscreetError as error:
         found.append(Check(_NAMES[len(found)], "fail", str(error)))
     return found
+
+
+async def _in_force(dsn: str, settings: Settings) -> Check:
+    """Return what a storage over this database works with: the database's settings go before those of the environment."""
+    async with make_pool(access_of(dsn, settings).app, max_size=1) as pool:
+        live = PostgresSettingsStore(pool, environment=environment_values(settings))
+        await live.read()
+        try:
+            named = embedding_provider(settings=settings)
+            choice = await chosen_embeddings(pool, live, settings, otherwise=named)
+        except ConfigurationError as error:
+            return Check(IN_FORCE, "fail", str(error))
+        return Check(IN_FORCE, "ok", in_force(settings, live.live, choice.embeddings))
 
 
 async def replica_check(settings: Settings) -> list[Check]:

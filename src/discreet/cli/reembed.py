@@ -71,9 +71,10 @@ async def _reembed(dsn: str | None, *, reindex: bool) -> Summary:
     settings = load_settings()
     without_maintenance = settings.model_copy(update={"reembed": False})
     async with open_storage(dsn, settings=without_maintenance) as storage:
-        embeddings = await chosen_embeddings(
-            storage.memory_settings, settings, otherwise=embedding_provider(settings=settings)
+        choice = await chosen_embeddings(
+            storage.works_pool, storage.memory_settings, settings, otherwise=embedding_provider(settings=settings)
         )
+        embeddings = choice.embeddings
         with storage_errors():
             space = await register_space(storage.works_pool, embeddings)
             await activate_space(storage.works_pool, space)

@@ -1,7 +1,7 @@
 """Models: embeddings and chat models by name, the local ones included.
 
-A name is `provider:model`. `chat_model()` and `embedding_provider()` without one take what the settings say, then
-OpenAI where there is a key, else what needs neither key nor network: `offline` and `local`.
+A name is `provider:model`. `chat_model()` and `embedding_provider()` without one take what the settings say, else
+what needs neither key nor network: `offline`, and `local` where it is installed, else `none`. A key names no model.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 
 from discreet.errors import ConfigurationError, MissingDependencyError
 from discreet.providers.names import split_name
-from discreet.providers.openai import DEFAULT_CHAT_MODEL, openai_chat_model
+from discreet.providers.openai import openai_chat_model
 from discreet.settings import Settings, load_settings
 
 OFFLINE = "offline"
@@ -18,8 +18,8 @@ ACCEPTED = f"'{OFFLINE}', 'openai:<model>', or '<provider>:<model>' of a provide
 def chat_model(name: str | None = None, *, settings: Settings | None = None) -> BaseChatModel:
     """Return the chat model `name`: `offline`, `openai:<model>`, or `<provider>:<model>` as LangChain names them.
 
-    Without a name it is `settings.chat_model`, else OpenAI's small model where there is a key, else the offline model.
-    Nothing is sent anywhere before the model is asked.
+    Without a name it is `settings.chat_model`, else the offline model: a key in the environment names no model. Nothing is
+    sent anywhere before the model is asked.
 
     Example:
         >>> chat_model("offline").invoke("Hello").text.split(":")[0]
@@ -43,7 +43,7 @@ def chat_model(name: str | None = None, *, settings: Settings | None = None) -> 
 
 def default_model(settings: Settings) -> str:
     """Return the name of the model that answers where none is named."""
-    return settings.chat_model or (f"openai:{DEFAULT_CHAT_MODEL}" if settings.openai_keys else OFFLINE)
+    return settings.chat_model or OFFLINE
 
 
 def _access(provider: str, settings: Settings) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from discreet.ports import Calibration, EmbeddingProvider
 from discreet.providers.keywords import DIMS as KEYWORDS_DIMS
 from discreet.providers.keywords import KeywordOnly
 from discreet.providers.local import DIMS as LOCAL_DIMS
-from discreet.providers.local import check_installed, local_embeddings
+from discreet.providers.local import check_installed, is_installed, local_embeddings
 from discreet.providers.names import split_name
 from discreet.providers.openai import DEFAULT_EMBEDDING_DIMS, DEFAULT_EMBEDDING_MODEL, openai_embeddings
 from discreet.providers.vectors import embeddable, unit
@@ -31,8 +31,8 @@ RAW_COSINE = Calibration(zero=0.0, one=1.0)
 def embedding_provider(name: str | None = None, *, settings: Settings | None = None) -> EmbeddingProvider:
     """Return the embedding provider `name`: `local`, `openai:<model>`, or `none`, which finds texts by their words alone.
 
-    Without a name it is `settings.embedding_model`, else `openai:text-embedding-3-small` where there is a key, else the
-    local model. Nothing is loaded and nothing is sent anywhere before the first text is embedded.
+    Without a name it is `settings.embedding_model`, else the local model where it is installed, else `none`: a key in the
+    environment names no model. Nothing is loaded and nothing is sent anywhere before the first text is embedded.
 
     Example:
         >>> embedding_provider("local").dims
@@ -44,7 +44,7 @@ def embedding_provider(name: str | None = None, *, settings: Settings | None = N
         MissingDependencyError: It is the local model, and the extra `local` is not installed.
     """
     settings = settings or load_settings()
-    name = name or settings.embedding_model or _default_name(settings)
+    name = name or settings.embedding_model or default_embedding()
     if name.strip().lower() == LOCAL:
         _check_dims(settings, LOCAL_DIMS, "The local embedding model has")
         check_installed()
@@ -81,8 +81,9 @@ def from_langchain(
     return _LangChainEmbeddings(embeddings, name=f"{name}:{dims}", dims=dims, calibration=calibration)
 
 
-def _default_name(settings: Settings) -> str:
-    return f"openai:{DEFAULT_EMBEDDING_MODEL}" if settings.openai_keys else LOCAL
+def default_embedding() -> str:
+    """Return the name of the embedding model where none is named: the local one if the extra `local` is installed."""
+    return LOCAL if is_installed() else NONE
 
 
 class _LangChainEmbeddings:

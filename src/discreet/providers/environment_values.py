@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from discreet.errors import ConfigurationError
-from discreet.providers.embeddings import ACCEPTED, LOCAL, NONE
+from discreet.providers.embeddings import ACCEPTED, LOCAL, NONE, default_embedding
 from discreet.providers.names import split_name
 from discreet.settings import Settings
 from discreet.state.memory_settings import MemorySettings
@@ -62,9 +62,7 @@ def environment_values(settings: Settings) -> MemorySettings:
     values: dict[str, Any] = {name: getattr(settings, field) for name, field in SAME.items()}
     if values["memory_retrieve_threshold"] is None:
         values["memory_retrieve_threshold"] = 0.0  # which finds the same
-    values["memory_extraction_provider"] = settings.extraction_provider or (
-        "openai" if settings.openai_keys else "offline"
-    )
+    values["memory_extraction_provider"] = settings.extraction_provider or "offline"
     values["memory_extraction_model"] = settings.extraction_model
     provider, model = _embedding(settings)
     values["embedding_provider"] = provider
@@ -103,7 +101,7 @@ def _embedding(settings: Settings) -> tuple[str, str | None]:
     """Return provider and model; None: the provider has one, or it is the default."""
     written = settings.embedding_model
     if written is None:
-        return ("openai" if settings.openai_keys else LOCAL), None
+        return default_embedding(), None
     if (provider := written.strip().lower()) in MODELLESS:
         return provider, None
     return split_name(written, accepted=ACCEPTED)

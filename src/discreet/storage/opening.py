@@ -16,6 +16,7 @@ from discreet.encryption import keys_from_settings
 from discreet.ports import EmbeddingProvider, KeyProvider, TextRedactor
 from discreet.providers import embedding_provider
 from discreet.providers.environment_values import environment_values
+from discreet.providers.in_force import tell_in_force
 from discreet.redaction.configured import default_redactor
 from discreet.settings import Settings, load_settings
 from discreet.storage.audit.choice import audit_log
@@ -27,7 +28,7 @@ from discreet.storage.database.migrating.migrations import migrate
 from discreet.storage.database.roles import refresh_roles
 from discreet.storage.embedded import lease_server
 from discreet.storage.embedded.watch import PERIOD_SECONDS, watched
-from discreet.storage.embedding_choice import chosen_embeddings
+from discreet.storage.embedding_choice import Choice, chosen_embeddings
 from discreet.storage.maintenance import maintenance
 from discreet.storage.memories.spaces.spaces import register_space
 from discreet.storage.rekeying import tell_of_plain_rows
@@ -64,8 +65,9 @@ async def open_storage(
         UnsupportedServerError: PostgreSQL or pgvector is too old or missing.
         MigrationError: The schema could not be brought up to date.
         EmbeddedServerError: The embedded server can't be started.
-        ConfigurationError: The DSN can't be read, the settings name an unknown model or a vault without a key, or the
-            database's keys were made with another identity key.
+        ConfigurationError: The DSN can't be read, the settings name an unknown model or a vault without a key, the
+            database's keys were made with another identity key, or its memories were embedded by a provider that no
+            setting names.
 
     Example:
         >>> from discreet.state.records import MemoryRecord
@@ -101,7 +103,12 @@ async def open_storage(
                 audit = audit_log(pool, settings, user_keys)
                 memory_settings = PostgresSettingsStore(pool, environment=environment, audit=audit)
                 await memory_settings.read()
-                used = embeddings or await chosen_embeddings(memory_settings, settings, otherwise=named)
+                choice = (
+                    await chosen_embeddings(pool, memory_settings, settings, otherwise=named)
+                    if embeddings is None
+                    else Choice(embeddings, is_named=True)
+                )
+                used = choice.embeddings
                 read_only = await reads_only(pool)
                 space = await register_space(pool, used)
                 if keys is not None and works is not None:
@@ -121,6 +128,7 @@ async def open_storage(
                 memory_settings=memory_settings,
                 audit=audit,
             )
+            tell_in_force(settings, memory_settings.live, used, given=embeddings is not None, named=choice.is_named)
             try:
                 async with (
                     maintenance(wired.works if maintained else {}),

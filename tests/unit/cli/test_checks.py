@@ -61,6 +61,7 @@ def test_a_service_of_several_processes_that_has_all_it_needs(diagnosed):
         PLACEHOLDER_KEY=make_placeholder_key(),
         IDENTITY_KEY=SECRET,
         JWKS_URL="https://example.com/jwks",
+        CHAT_MODEL="openai:any",
         OPENAI_API_KEY="any",
     )
     assert {check.state for check in checks.values()} == {"ok"}
@@ -76,7 +77,14 @@ def test_a_service_of_several_processes_that_has_all_it_needs(diagnosed):
         ({"WORKER": "true"}, "extraction", "ok", "By rules, in four languages. In the server's process."),
         ({"EXTRACTION_PROVIDER": "google"}, "extraction", "fail", "GOOGLE_API_KEY"),
         ({"EXTRACTION_PROVIDER": "immediate", "CHAT_MODEL": "offline"}, "extraction", "ok", "By immediate"),
-        ({"OPENAI_API_KEY": "any"}, "extraction", "ok", "By openai, model gpt-4o-mini"),
+        (
+            {"EXTRACTION_PROVIDER": "openai", "OPENAI_API_KEY": "any"},
+            "extraction",
+            "ok",
+            "By openai, model gpt-4o-mini",
+        ),
+        ({"OPENAI_API_KEY": "any"}, "extraction", "ok", "By rules"),
+        ({"OPENAI_API_KEY": "any"}, "chat model", "warn", "OPENAI_API_KEY alone is not used"),
         ({"TURN_VAULT": "postgres"}, "encryption keys", "fail", "discreet key"),
         ({"SPILL": "true"}, "encryption keys", "fail", "DISCREET_SPILL"),
         ({"ENCRYPTION_KEYS": SECRET}, "encryption keys", "fail", "entry 1"),

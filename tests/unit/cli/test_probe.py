@@ -21,7 +21,12 @@ def probed(*answers, base_url=None):
     """Ask models of OpenAI's protocol; return the checks by name, and what was asked for."""
     with openai_server(answers) as server:
         settings = Settings(
-            _env_file=None, openai_api_key=KEY, openai_base_url=base_url or server.base_url, embedding_dims=384
+            _env_file=None,
+            chat_model="openai:any",
+            embedding_model="openai:any",
+            openai_api_key=KEY,
+            openai_base_url=base_url or server.base_url,
+            embedding_dims=384,
         )
         checks = asyncio.run(probe_checks(settings, probe=True))
         return {check.name: check for check in checks}, server.requests

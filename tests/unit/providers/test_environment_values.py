@@ -23,9 +23,8 @@ def settings(**values):
 
 
 def test_the_defaults_of_both_are_the_same():
-    assert environment_values(settings(openai_api_key="k")) == MemorySettings()
-    offline = MemorySettings(embedding_provider="local", memory_extraction_provider="offline")
-    assert environment_values(settings()) == offline
+    assert environment_values(settings()) == MemorySettings()
+    assert environment_values(settings(openai_api_key="k")) == MemorySettings(), "a key names nothing"
     assert said_by_environment(settings()) == frozenset()
 
 
@@ -79,19 +78,19 @@ def test_the_embedding_model_is_two_settings(written, provider, model, said):
     ("values", "provider", "model", "said"),
     [
         ({}, "offline", "rules", set()),
-        ({"openai_api_key": "k"}, "openai", "gpt-4o-mini", set()),
+        ({"openai_api_key": "k"}, "offline", "rules", set()),
         ({"extraction_provider": "anthropic"}, "anthropic", "claude-haiku-4-5", {"memory_extraction_provider"}),
         ({"extraction_provider": "google"}, "google", "gemini-2.5-flash-lite", {"memory_extraction_provider"}),
         ({"extraction_provider": "immediate"}, "immediate", "default", {"memory_extraction_provider"}),
         (
-            {"openai_api_key": "k", "extraction_model": "gpt-5-mini"},
+            {"extraction_provider": "openai", "extraction_model": "gpt-5-mini"},
             "openai",
             "gpt-5-mini",
-            {"memory_extraction_model"},
+            {"memory_extraction_provider", "memory_extraction_model"},
         ),
     ],
 )
-def test_who_extracts_depends_on_what_else_there_is(values, provider, model, said):
+def test_who_extracts_is_who_is_named(values, provider, model, said):
     read = settings(**values)
     memory = environment_values(read)
     assert (memory.memory_extraction_provider, memory.extraction_model) == (provider, model)

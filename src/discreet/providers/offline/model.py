@@ -58,7 +58,7 @@ class OfflineChatModel(BaseChatModel):
             ConfigurationError: Always.
         """
         raise ConfigurationError(
-            "The offline model can't fill a schema. Set OPENAI_API_KEY, or DISCREET_CHAT_MODEL=<provider>:<model>."
+            "The offline model can't fill a schema. Set DISCREET_CHAT_MODEL=<provider>:<model> and the provider's key."
         )
 
     def _generate(

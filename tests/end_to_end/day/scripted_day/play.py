@@ -53,6 +53,7 @@ def environment_of(model: DayModel | None) -> dict[str, str]:
         return {**patient, "DISCREET_CHAT_MODEL": "offline"}
     return {
         **patient,
+        "DISCREET_CHAT_MODEL": "openai:any",
         "OPENAI_API_KEY": "any",
         "OPENAI_BASE_URL": model.base_url,
         "DISCREET_EMBEDDING_MODEL": "local",

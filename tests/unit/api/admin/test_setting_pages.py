@@ -92,7 +92,9 @@ async def test_the_form_takes_0_for_what_is_to_be_kept(world, admin):
     assert (world.store.live.retention_log_days, world.store.live.retention_checkpoint_days) == (0, 4_000)
 
 
-LIVE = MemorySettings(embedding_provider="openai", embedding_model="text-embedding-3-small")
+LIVE = MemorySettings(
+    embedding_provider="openai", embedding_model="text-embedding-3-small", memory_extraction_provider="openai"
+)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ async def test_a_value_that_cant_be_used_is_told_beside_its_field_and_nothing_is
     assert page.status_code == 422
     assert world.store._changes == []
     field = re.search(rf'<(?:input|select|textarea) id="set.{name}"[^>]*>', page.text)[0]
-    assert f'aria-describedby="hint.{name} error.{name}"' in field
+    assert re.search(rf'aria-describedby="hint.{name} (?:note.{name} )?error.{name}"', field)
     assert 'aria-invalid="true"' in field
     assert f'id="error.{name}"' in page.text
     assert 'role="alert"' in page.text

@@ -62,8 +62,12 @@ def test_its_keys_are_its_own_and_are_for_its_owner_alone(project, tmp_path, mon
     for key in ("encryption_keys", "identity_key", "placeholder_key"):
         assert getattr(first, key).get_secret_value()
         assert getattr(first, key) != getattr(second, key)
-    said = Settings(_env_file=project / ".env.example").model_fields_set
-    assert all(name.startswith("retention_") for name in said)
+    example = Settings(_env_file=project / ".env.example")
+    named = {"chat_model", "embedding_model", "extraction_provider"}
+    assert named <= example.model_fields_set
+    assert all(name.startswith("retention_") for name in example.model_fields_set - named)
+    said = (example.chat_model, example.embedding_model, example.extraction_provider)
+    assert said == ("offline", "local", "offline"), "a first run needs neither key nor network"
 
 
 def test_its_settings_file_says_for_how_long_things_are_kept(project):

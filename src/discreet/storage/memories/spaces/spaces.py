@@ -44,6 +44,8 @@ WHERE s.space_key = %(space_key)s
 """
 """Whether one of those that were activated later is in use; null: there is none later, it is active already."""
 
+_ACTIVE: LiteralString = "SELECT name FROM discreet.embedding_space ORDER BY activated_at DESC LIMIT 1"
+
 _HOLD: LiteralString = "UPDATE discreet.embedding_space SET used_at = now() WHERE space_key = %(space_key)s"
 
 _ACTIVATE: LiteralString = """
@@ -94,6 +96,13 @@ class EmbeddingSpace:
         if threshold is None or threshold <= 0:
             return -math.inf
         return self.calibration.zero + threshold * (self.calibration.one - self.calibration.zero)
+
+
+async def active_space(pool: Pool) -> str | None:
+    """Return the name of the space that memories move to; None before the first is registered."""
+    async with pool.connection() as conn:
+        row = await (await conn.execute(_ACTIVE)).fetchone()
+    return None if row is None else str(row["name"])
 
 
 async def register_space(pool: Pool, embeddings: EmbeddingProvider) -> EmbeddingSpace:
