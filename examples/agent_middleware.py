@@ -17,11 +17,11 @@ from discreet.storage import open_storage
 async def main() -> str:
     """Tell it something in one conversation, ask for it in another."""
     async with open_storage() as storage:
-        saver = RedactingSaver.from_pool(storage.pool)
+        saver = RedactingSaver.from_storage(storage)
         await saver.setup()
         agent = create_agent(
             chat_model("offline"),
-            middleware=[MemoryMiddleware(memories=storage.memories, log=storage.log)],
+            middleware=[MemoryMiddleware(storage)],
             context_schema=Context,
             checkpointer=saver,
         )

@@ -14,15 +14,9 @@ from discreet.storage import open_storage
 async def main() -> None:
     """Deliver one message five times at once, then once more."""
     async with open_storage() as storage:
-        saver = RedactingSaver.from_pool(storage.pool)
+        saver = RedactingSaver.from_storage(storage)
         await saver.setup()
-        builder = build_graph(
-            chat_model="offline",
-            memories=storage.memories,
-            log=storage.log,
-            short_term=storage.short_term,
-            summaries=storage.summaries,
-        )
+        builder = build_graph(storage, chat_model="offline")
         runner = TurnRunner(builder.compile(checkpointer=saver), short_term=storage.short_term)
         config: Any = {"configurable": {"thread_id": "deliveries"}}
         message = {"messages": [("user", "I keep two African Grey parrots.")]}

@@ -99,16 +99,9 @@ async def history(conversation: str, request: Request, caller: Known) -> list[An
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Hold the storage open, and make the graph over it; show the metrics if there is a port for them (docs/monitoring.md)."""
     async with process_storage.lease() as storage:
-        saver = RedactingSaver.from_pool(storage.pool)
+        saver = RedactingSaver.from_storage(storage)
         await saver.setup()
-        graph = build_graph(
-            memories=storage.memories,
-            log=storage.log,
-            short_term=storage.short_term,
-            summaries=storage.summaries,
-            memory_settings=storage.memory_settings,
-            vault=storage.vault,
-        ).compile(checkpointer=saver)
+        graph = build_graph(storage).compile(checkpointer=saver)
         app.state.runner = TurnRunner(graph, short_term=storage.short_term, one_at_a_time=True)
         with metrics_port(load_settings()):
             yield

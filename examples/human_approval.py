@@ -28,7 +28,7 @@ async def main() -> str:
     call = {"name": "send_email", "args": {"to": "ann@example.com", "text": "See you at noon"}, "id": "call_1"}
     model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage("It is on its way.")])
     async with open_storage() as storage:
-        saver = RedactingSaver.from_pool(storage.pool)
+        saver = RedactingSaver.from_storage(storage)
         await saver.setup()
         graph = build_graph(chat_model=model, tools=[send_email], short_term=storage.short_term)
         runner = TurnRunner(graph.compile(checkpointer=saver), short_term=storage.short_term)

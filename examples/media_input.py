@@ -38,11 +38,9 @@ async def main() -> str:
         "They burn a little. I think I will get used to it.",
     }
     async with open_storage() as storage:
-        saver = RedactingSaver.from_pool(storage.pool)
+        saver = RedactingSaver.from_storage(storage)
         await saver.setup()
-        graph = build_graph(chat_model="offline", memories=storage.memories, log=storage.log).compile(
-            checkpointer=saver
-        )
+        graph = build_graph(storage, chat_model="offline").compile(checkpointer=saver)
         config: Any = {"configurable": {"thread_id": "media"}}
         state = await graph.ainvoke({"messages": [HumanMessage([voice])]}, config, context=Context(user_id="ann"))
         kept = str(state["messages"][0].text)

@@ -23,16 +23,7 @@ async def compiled_graph(
     Raises:
         ConfigurationError: The model's name is unknown.
     """
-    builder = build_graph(
-        chat_model=chat_model,
-        memories=storage.memories,
-        log=storage.log,
-        short_term=storage.short_term,
-        summaries=storage.summaries,
-        memory_settings=storage.memory_settings,
-        tools=tools,
-        settings=settings,
-    )
-    saver = RedactingSaver.from_pool(storage.pool)
+    builder = build_graph(storage, chat_model=chat_model, tools=tools, settings=settings)
+    saver = RedactingSaver.from_storage(storage)
     await saver.setup()
     return builder.compile(checkpointer=saver)

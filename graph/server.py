@@ -15,16 +15,7 @@ from discreet.graph.guard import guarded
 from discreet.storage.shared import process_storage
 from discreet.storage.store.postgres_store import DiscreetStore
 
-graph = guarded(
-    build_graph(
-        memories=process_storage.memories,
-        log=process_storage.log,
-        short_term=process_storage.short_term,
-        summaries=process_storage.summaries,
-        memory_settings=process_storage.memory_settings,
-        vault=process_storage.vault,
-    ).compile(name="discreet")
-)
+graph = guarded(build_graph(process_storage).compile(name="discreet"))
 
 
 extract = build_extraction_graph(process_storage).compile(name="extract")

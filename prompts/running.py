@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -65,7 +66,7 @@ def fit_calls(running: Sequence[BaseMessage], limit: int, count: Count) -> tuple
             if sum(message_tokens(message, count) for message in fitted if isinstance(message, AIMessage)) <= limit:
                 break
             for at in group:
-                fitted[at] = _with_short_calls(running[at], lambda text, most=most: _cut(text, most, count), answered)
+                fitted[at] = _with_short_calls(running[at], partial(_cut, limit=most, count=count), answered)
     pairs = zip(_calls(running), _calls(fitted), strict=True)
     return fitted, sum(short != call for call, short in pairs)
 

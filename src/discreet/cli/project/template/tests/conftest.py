@@ -44,6 +44,6 @@ async def storage() -> AsyncIterator[Storage]:
 @pytest_asyncio.fixture
 async def graph(storage: Storage) -> Any:
     """The graph, as a server runs it."""
-    saver = RedactingSaver.from_pool(storage.pool)
+    saver = RedactingSaver.from_storage(storage)
     await saver.setup()
     return make_graph(storage).compile(checkpointer=saver)
