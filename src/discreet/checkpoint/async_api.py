@@ -266,11 +266,14 @@ class AsyncApi(TwoTierSaver):
         if (held := self._tiers.to_hold(config, plan)) is None:
             await storing
             return
-        holding = self._values.ahold(locate(config)[0], held.values, held.seconds)
-        stored, is_held = await asyncio.gather(storing, holding, return_exceptions=True)
-        if isinstance(stored, BaseException):
-            raise stored
-        if is_held is True:
+        holding = asyncio.create_task(self._values.ahold(locate(config)[0], held.values, held.seconds))
+        try:
+            await storing  # begins at once: a deletion that came first was looked for just now
+        except BaseException:  # cancelled is not stored either
+            holding.cancel()
+            await asyncio.wait([holding])
+            raise
+        if await holding:
             self._tiers.note_held(config, held)
 
     async def _aend_spilled(self, config: RunnableConfig, plan: PutPlan) -> None:

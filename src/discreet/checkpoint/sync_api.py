@@ -113,8 +113,8 @@ class SyncApi(TwoTierSaver):
             self._check_late(config)
             pause = self._tiers.plan_pause(config, writes)
             if call := self._tiers.plan_writes(config, writes, task_id, task_path):
-                self._hold_values(config)
                 self._durable.put_writes(*call)
+                self._hold_values(config)
             if pause is not None:
                 self._store(config, pause)
             self._spill_pause(config)
@@ -222,8 +222,8 @@ class SyncApi(TwoTierSaver):
         if plan.durable is not None:
             try:
                 put = partial(self._durable.put, *self._late.since(plan.durable, config))
-                self._hold_values(config, plan)
                 _ = store_end(put) if plan.closing else put()
+                self._hold_values(config, plan)
             except ThreadDeletedError:
                 self._forget_values([locate(config)[0]])
                 raise
@@ -244,7 +244,7 @@ class SyncApi(TwoTierSaver):
                 self._end_spilled(config, plan)
 
     def _hold_values(self, config: RunnableConfig, plan: PutPlan | None = None) -> None:
-        """Give the vault what the placeholders of something stand for that is about to be stored."""
+        """Give the vault what the placeholders of something stand for that was stored."""
         held = self._tiers.to_hold(config, plan)
         if held is not None and self._values.hold(locate(config)[0], held.values, held.seconds):
             self._tiers.note_held(config, held)
