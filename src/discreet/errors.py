@@ -495,7 +495,10 @@ class ThreadDeletedError(CheckpointError):
 
 
 class TransientStateLostError(CheckpointError):
-    """The checkpoint or paused turn is not there: it is over, or lived only in a process that is gone. Send the message again."""
+    """The checkpoint or paused turn is not there: it is over, or in the memory of another process, or of one that is gone. Send the message again.
+
+    With keys any process resumes a pause: RedactingSaver.from_storage(…) and DISCREET_ENCRYPTION_KEYS, or DISCREET_SPILL=true.
+    """
 
     code = "transient_state_lost"
 

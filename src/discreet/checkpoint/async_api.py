@@ -20,7 +20,7 @@ from discreet.checkpoint.postgres import AsyncPostgresTier
 from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST
-from discreet.checkpoint.run_input import take_given
+from discreet.checkpoint.run_input import answers_by_id, take_given
 from discreet.checkpoint.shown import ThreadsSeen, shown
 from discreet.checkpoint.spill import Spilled, SpillStore
 from discreet.checkpoint.turn_ends import astore_end
@@ -36,6 +36,7 @@ class AsyncApi(TwoTierSaver):
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
         config = self._stored(config, stores=in_run(config))
+        by_id = answers_by_id()
         given = take_given(config, self.policy) if in_run(config) else None
         since, at = self._late.last(config), None
         found = self._reader.held(config)
@@ -51,6 +52,8 @@ class AsyncApi(TwoTierSaver):
             if found is None and self._reader.may_be_traced(config):
                 found = await self._atraced_step(config)
         if in_run(config) and not self._late.is_only_a_look(config):
+            if by_id:
+                self._reader.refuse_answer(found)
             self._tiers.note_read(config, found, given)
             taken = self._reader.taking(config, found, given)
             self._tiers.begin(config, found, given)

@@ -11,6 +11,7 @@ from typing import Any
 
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, TASKS
+from langgraph.types import Send
 
 NextVersion = Callable[[Any, None], Any]
 """A saver's `get_next_version`."""
@@ -28,8 +29,8 @@ MARKS = "__redacted__"
 It is where LangGraph lists nodes, because every saver keeps that whole. What LangGraph makes of the checkpoint has another id,
 so it is not marked.
 """
-WHOLE, PART = "whole", "part"
-"""Marks: nothing that a run needs to go on from it was dropped, or something was."""
+WHOLE, PART, LOOK = "whole", "part", "look"
+"""Marks: nothing that a run needs to go on from it was dropped, or something was; or it was `rearmed`."""
 
 NO_NODES = frozenset({INTERRUPT, "__input__", BUMPS, MARKS})
 """What LangGraph lists among the nodes that have seen channels, and is none."""
@@ -80,6 +81,39 @@ def disarmed(checkpoint: Checkpoint, next_version: NextVersion) -> Checkpoint:
         "channel_versions": {**versions, **dict.fromkeys(armed.intersection(versions), version)},
         "updated_channels": None,
     }
+
+
+def waiting_in(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which nodes are about to run, as JSON without anything of a user's: edges that were taken, and whom a `Send` names."""
+    edges = {
+        channel: value[1] if isinstance(value, tuple) else None  # a deferred node's flag
+        for channel, value in values.items()
+        if is_trigger(channel) and _is_armed(channel, value)
+    }
+    return {"edges": edges, "sends": [each.node for each in values.get(TASKS) or () if isinstance(each, Send)]}
+
+
+AT_INPUT: Mapping[str, Any] = {"edges": {}, "sends": [], "input": True}
+"""What waits where an `@entrypoint` has asked."""
+
+
+def rearmed(checkpoint: Checkpoint, waiting: Mapping[str, Any]) -> Checkpoint:
+    """Return a `disarmed` checkpoint with the nodes that wait at it, to be looked at: of what they were given there is nothing."""
+    edges: Mapping[str, Any] = waiting["edges"]
+    values: dict[str, Any] = {channel: _join_names(channel) if channel.startswith(JOIN) else None for channel in edges}
+    values = {
+        channel: value if edges[channel] is None else (value, edges[channel]) for channel, value in values.items()
+    }
+    if waiting.get("input"):
+        values[START] = checkpoint["channel_values"].get(START)
+    if waiting["sends"]:
+        values[TASKS] = [Send(node, None) for node in waiting["sends"]]
+    return marked({**checkpoint, "channel_values": {**checkpoint["channel_values"], **values}}, LOOK)
+
+
+def was_rearmed(checkpoint: Checkpoint) -> bool:
+    """Return whether `checkpoint` is what LangGraph has made of one that was only to be looked at."""
+    return LOOK in checkpoint["versions_seen"].get(MARKS, {}).values()
 
 
 def started_by_value(checkpoint: Checkpoint) -> str | None:

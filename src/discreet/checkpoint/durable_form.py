@@ -12,7 +12,17 @@ from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
 from discreet import metrics
 from discreet.checkpoint.answers import is_answer
-from discreet.checkpoint.channels import PART, START, WHOLE, NextVersion, disarmed, is_quiescent, marked
+from discreet.checkpoint.channels import (
+    PART,
+    START,
+    WHOLE,
+    NextVersion,
+    disarmed,
+    is_quiescent,
+    marked,
+    waiting_in,
+    was_rearmed,
+)
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
 from discreet.checkpoint.filter import FilteredCheckpoint, filter_checkpoint
 from discreet.checkpoint.messages import Chosen, Said, Turn, dangling, fold, said_last
@@ -25,6 +35,9 @@ from discreet.state.roles import all_spoken
 
 ANSWER_BY = "answer_by"
 """In a pause's metadata: until when (ISO 8601) its question can be answered."""
+
+WAITING = "waiting"
+"""In a pause's metadata: which nodes wait for an answer, by name, so that any process shows that they do."""
 
 UNFINISHED = "unfinished"
 """A mark in a checkpoint's metadata: it is of the middle of a turn, of which it holds a part."""
@@ -149,7 +162,13 @@ class DurableForm:
             filtered = self.filtered(thread, place, whole, Turn.PAUSED)
             if filtered.complete:
                 return Stored(self.build(thread, place, filtered), whole=True)
-        return self.stub(thread, place, whole, Turn.PAUSED)._replace(asked=True)
+        waiting = waiting_in(whole["channel_values"])
+        return self.stub(thread, place, whole, Turn.PAUSED)._replace(asked=True, waiting=waiting)
+
+    def taken(self, checkpoint: Checkpoint, source: str | None) -> Checkpoint:
+        """Return `checkpoint` as LangGraph gave it; a copy of a pause that can only be looked at without nodes that would start."""
+        is_copy = source == "fork" and was_rearmed(checkpoint)
+        return disarmed(checkpoint, self._next_version) if is_copy else checkpoint
 
     def stub(self, thread: ThreadScratch, place: CheckpointRef, whole: Checkpoint, turn: Turn) -> Stored:
         """Return what is stored of the middle of a turn, so that another process finds the user's message.
@@ -179,6 +198,8 @@ class DurableForm:
         if stored.asked:
             until = datetime.now(UTC) + timedelta(seconds=self._pause_seconds)
             metadata = cast("CheckpointMetadata", {**metadata, ANSWER_BY: until.isoformat(timespec="seconds")})
+        if stored.waiting:
+            metadata = cast("CheckpointMetadata", {**metadata, WAITING: stored.waiting})
         checkpoint = marked(stored.checkpoint, WHOLE if stored.whole else PART)
         values = checkpoint["channel_values"]
         for channel in self._policy.messages if not self._by_row else ():

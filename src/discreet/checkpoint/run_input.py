@@ -6,7 +6,7 @@ its handlers as a graph starts, before that reads its checkpoint, in the same co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -96,6 +96,12 @@ def take_given(config: RunnableConfig, policy: CheckpointPolicy) -> Given | None
     results = frozenset(message.tool_call_id for message in messages if isinstance(message, ToolMessage))
     alone = all(isinstance(message, ToolMessage) for message in messages)
     return Given(results, calls_in(messages), alone, frozenset(message.id for message in messages))
+
+
+def answers_by_id() -> bool:
+    """Return whether the run that reads its checkpoint next, which `take_given` forgets, brings answers by the ids of their questions."""
+    value = _newest.get()
+    return isinstance(value, Command) and isinstance(value.resume, Mapping)
 
 
 def this_run() -> Run:

@@ -19,7 +19,7 @@ from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
 from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST
-from discreet.checkpoint.run_input import take_given
+from discreet.checkpoint.run_input import answers_by_id, take_given
 from discreet.checkpoint.shown import ThreadsSeen, shown
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore, SyncSpillStore
 from discreet.checkpoint.turn_ends import store_end
@@ -33,6 +33,7 @@ class SyncApi(TwoTierSaver):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
         config = self._stored(config, stores=in_run(config))
+        by_id = answers_by_id()
         given = take_given(config, self.policy) if in_run(config) else None
         since, at = self._late.last(config), None
         found = self._reader.held(config)
@@ -48,6 +49,8 @@ class SyncApi(TwoTierSaver):
             if found is None and self._reader.may_be_traced(config):
                 found = self._traced_step(config)
         if in_run(config) and not self._late.is_only_a_look(config):
+            if by_id:
+                self._reader.refuse_answer(found)
             self._tiers.note_read(config, found, given)
             taken = self._reader.taking(config, found, given)
             self._tiers.begin(config, found, given)

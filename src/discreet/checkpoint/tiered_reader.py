@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, ToolMessage
@@ -12,9 +13,9 @@ from langgraph.checkpoint.base import CheckpointMetadata, CheckpointTuple, write
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT
 
-from discreet.checkpoint.channels import PART, NextVersion, disarmed, is_quiescent, mark_of
+from discreet.checkpoint.channels import AT_INPUT, PART, NextVersion, disarmed, is_quiescent, mark_of, rearmed
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
-from discreet.checkpoint.durable_form import ANSWER_BY, UNFINISHED
+from discreet.checkpoint.durable_form import ANSWER_BY, UNFINISHED, WAITING
 from discreet.checkpoint.messages import answerable_calls, without_dead_calls, without_open_calls
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.refusals import lost
@@ -69,7 +70,7 @@ class TieredReader:
                 # By the run's id LangGraph would go on from the middle of a turn, of which only its message is stored.
                 metadata = cast("CheckpointMetadata", {k: v for k, v in stored.metadata.items() if k != "run_id"})
                 stored = stored._replace(metadata=metadata)
-        return self.overlay(stored) if stored else None
+        return self.overlay(stored, starting=in_run(config)) if stored else None
 
     def taking(
         self, config: RunnableConfig, found: CheckpointTuple | None, given: Given | None
@@ -103,6 +104,21 @@ class TieredReader:
         return self._with_messages(
             found, lambda messages: without_open_calls(messages, read, given=given.results | given.calls, anew=anew)
         )
+
+    def refuse_answer(self, found: CheckpointTuple | None) -> None:
+        """Refuse an answer by the id of its question where the pause isn't: LangGraph would tell nobody of it.
+
+        Raises:
+            TransientStateLostError: It isn't here, nor can it be answered anywhere.
+        """
+        if found is None:
+            return
+        thread_id, place = locate(found.config)
+        asks = any(channel == INTERRUPT for _, channel, _ in found.pending_writes or [])
+        with self._scratch.reading(thread_id) as thread:
+            here = thread is not None and thread.holds(place)
+        if not here and (UNFINISHED in found.metadata or (asks and mark_of(found.checkpoint) == PART)):
+            raise lost(str(found.metadata.get(ANSWER_BY, "")))
 
     def _without_dead_calls(self, found: CheckpointTuple, thread: ThreadScratch) -> CheckpointTuple:
         """Return `found` without them, in its writes too: a subgraph writes the whole conversation that it was given."""
@@ -141,11 +157,11 @@ class TieredReader:
         steps = traced(closing) if closing else []
         return next((step for step in steps if step.checkpoint["id"] == place.checkpoint_id), None)
 
-    def overlay(self, stored: CheckpointTuple) -> CheckpointTuple:
+    def overlay(self, stored: CheckpointTuple, *, starting: bool = False) -> CheckpointTuple:
         """Return `stored` with whole writes where the scratch tier has them.
 
-        Where a task asked a question and its turn is neither here nor whole, no node is about to run: an answer would reach
-        a call made anew.
+        Where a task asked a question and its turn is neither here nor whole, no node is about to run for a run that is `starting`: an answer
+        would reach a call made anew. Whoever looks sees which nodes wait, while their question can be answered somewhere.
         """
         thread_id, place = locate(stored.config)
         with self._scratch.reading(thread_id) as thread:
@@ -159,7 +175,9 @@ class TieredReader:
         kept = [write for write in stored.pending_writes or [] if write[0] not in tasks]
         asks = any(channel == INTERRUPT for _, channel, _ in kept)
         if asks and not here and mark_of(stored.checkpoint) == PART:
-            stored = stored._replace(checkpoint=disarmed(stored.checkpoint, self._next_version))
+            checkpoint = disarmed(stored.checkpoint, self._next_version)
+            waiting = None if starting else _waiting(stored)
+            stored = stored._replace(checkpoint=rearmed(checkpoint, waiting) if waiting else checkpoint)
         if kept and written:
             # As LangGraph applies them, whoever has them: task by task, by where these stand in the step.
             ordered = sorted([*kept, *written], key=lambda write: writes_sort_key(paths.get(write[0], ""), write[0]))
@@ -220,6 +238,15 @@ class Listing:
         elif self._left > 0:
             self._left -= 1
             yield item
+
+
+def _waiting(stored: CheckpointTuple) -> Mapping[str, Any] | None:
+    """Return which nodes wait at a pause, unless its time is over."""
+    if stored.metadata.get("source") == "input":
+        return AT_INPUT
+    until, waiting = stored.metadata.get(ANSWER_BY), stored.metadata.get(WAITING)
+    is_open = isinstance(until, str) and datetime.fromisoformat(until) > datetime.now(UTC)
+    return waiting if is_open and isinstance(waiting, Mapping) else None
 
 
 def _has_tool_traffic(messages: Sequence[BaseMessage]) -> bool:

@@ -209,11 +209,12 @@ class Tiers:
         """
         thread_id, parent = locate(config)
         place = CheckpointRef(parent.ns, checkpoint["id"])
+        source = metadata.get("source")  # none: LangGraph needs an empty one, to put the writes of an "exit" run on
+        checkpoint = self._form.taken(checkpoint, source)
         at_rest = is_quiescent(checkpoint["channel_values"])
         if at_rest:  # so does every checkpoint of a graph look that is built of Pregel itself
             refuse_pregel(checkpoint)
         kept = self._policy.keeps(place.ns)
-        source = metadata.get("source")  # none: LangGraph needs an empty one, to put the writes of an "exit" run on
         opening = source == "input"
         closing = kept and not opening and bool(source) and at_rest
         with self.scratch.thread(thread_id) as thread:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
@@ -35,6 +36,8 @@ class Stored(NamedTuple):
     """Whether it waits for an answer, or for the results of calls, which reach it while its turn is in RAM or in the spill."""
     whole: bool = False
     """Whether a run could go on from it as from the original."""
+    waiting: Mapping[str, Any] | None = None
+    """Which nodes wait for an answer, see `waiting_in`."""
 
 
 class Held(NamedTuple):
