@@ -19,6 +19,7 @@ from discreet.nodes.masking import turn_key
 from discreet.nodes.run import run_of
 from discreet.ports import FixedSettings
 from discreet.redaction import Redactor
+from discreet.redaction.thread_values import vault_key
 from discreet.rights.erasure import Erasures, Scope
 from discreet.settings import Settings
 from discreet.state.memory_settings import MemorySettings
@@ -85,10 +86,14 @@ async def test_the_vault_forgets_their_values(database, redis_url, vault):
             for user, thread in (("ann", "gone"), ("bob", "stays"))
         }
         assert await house.storage.vault.avalues(names["ann"])
+        for thread in ("gone", "stays"):  # by which a saver finds them
+            await house.storage.vault.ahold(vault_key(thread), {"<EMAIL:ABCDEFGH>": "ann@example.org"})
         await house.erasures.erase("ann", Scope.everything())
         assert await house.storage.vault.avalues(names["ann"]) == {}
         assert await house.storage.vault.avalues(open_turn) == {}
+        assert await house.storage.vault.avalues(vault_key("gone")) == {}
         assert await house.storage.vault.avalues(names["bob"])
+        assert await house.storage.vault.avalues(vault_key("stays"))
 
 
 @pytest.mark.slow
