@@ -120,3 +120,19 @@ async def test_an_entrypoint_shows_that_it_waits(rows, shop):
     assert seen.next == ("flow",)
     with pytest.raises(TransientStateLostError):
         await rows.talk(make).invoke(Command(resume="yes"))
+
+
+@pytest.mark.fast_cases(2)
+async def test_the_same_message_sent_again_there_begins_its_turn_anew(rows, shop, durability):
+    """The state says that its turn is not there: what was said beside the call is no answer."""
+    message = HumanMessage(f"use:ask one {shop.word}", id="a")
+    await rows.talk(shop.loop).invoke({"messages": [message]}, **durability)
+    there = rows.talk(shop.loop)
+    assert (await there.state()).metadata["unfinished"] is True
+    again = await there.invoke({"messages": [HumanMessage(message.content, id="a")]}, **durability)
+    assert "__interrupt__" in again
+    assert "unfinished" not in (await there.state()).metadata
+    result = await there.invoke(Command(resume="yes"), **durability)
+    assert shop.runs == ["ask yes"]
+    assert [m.type for m in result["messages"]][-1] == "ai"
+    assert [m.id for m in (await rows.talk(shop.loop).state()).values["messages"] if m.type == "human"] == ["a"]
