@@ -15,6 +15,8 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from testkit.adopting import Adopter, Said, Shown, adopted, adopted_sync, play
 from testkit.scripts import run_script
 
+from discreet.redaction.placeholder_key import default_key
+
 Pair = Callable[..., Awaitable[tuple[Shown, Shown, Said]]]
 Elsewhere = Callable[..., tuple[Shown, list[str]]]
 
@@ -60,9 +62,8 @@ def pair(stock_dsn: str, database: str) -> Pair:
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give all processes of the test the keys and the vault that several processes share (docs/vault.md)."""
-    sealing, naming = (base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2))
-    monkeypatch.setenv("DISCREET_ENCRYPTION_KEYS", f"first:{sealing}")
-    monkeypatch.setenv("DISCREET_PLACEHOLDER_KEY", naming)
+    monkeypatch.setenv("DISCREET_ENCRYPTION_KEYS", f"first:{base64.b64encode(secrets.token_bytes(32)).decode()}")
+    monkeypatch.setenv("DISCREET_PLACEHOLDER_KEY", base64.b64encode(default_key()).decode())  # this process has it already
     monkeypatch.setenv("DISCREET_TURN_VAULT", "postgres")
 
 

@@ -35,6 +35,8 @@ from discreet.graph.middleware import MemoryMiddleware
 from discreet.storage import Storage, open_storage, open_storage_sync
 
 MEMORY_TOOLS: Final = frozenset({"save_memory", "recall_memory", "update_memory", "forget_memory"})
+OWN_CHANNELS: Final = frozenset({"request", "gate", "memories"})
+"""Of the middleware: LangGraph streams what is private in a state too."""
 MODES: Final = ("values", "updates", "messages", "custom", "tasks", "debug")
 
 
@@ -395,7 +397,7 @@ def _chunk(mode: str, chunk: Any) -> Any:
         case "updates":
             return {name: update for name, update in chunk.items() if not _is_ours(name)}
         case "values":
-            return _result(chunk)
+            return _result({name: item for name, item in chunk.items() if name not in OWN_CHANNELS})
         case "tasks":
             return _task(chunk)
         case "debug":
