@@ -135,11 +135,8 @@ async def test_an_own_channel_that_is_called_as_ours_is_said(told: Any) -> None:
         messages: Said
         memories: list[str]
 
-    def say(_: Own) -> dict[str, Any]:
-        return {"messages": [AIMessage("Hi")], "memories": ["of its own"]}
-
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(Own)
-    graph.add_node("say", say).add_edge(START, "say")
+    graph.add_node("say", lambda _: {"messages": [AIMessage("Hi")], "memories": ["of its own"]}).add_edge(START, "say")
     await turn(graph.compile(checkpointer=RedactingSaver(InMemorySaver())))
     assert [each.channels for each in told()] == ["memories"]
 
