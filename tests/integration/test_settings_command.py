@@ -57,6 +57,8 @@ def test_a_setting_is_set_told_and_unset(command):
         ("memory_extraction_provider", "google", "google"),
         ("memory_extraction_provider", '"google"', "google"),
         ("memory_extraction_model", "4", "4"),
+        ("retention_log_days", "0", 0),
+        ("retention_checkpoint_days", "4000", 4_000),
         ("embedding_model", "null", "null"),
     ],
 )
