@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from langgraph.errors import GraphBubbleUp
 
@@ -15,7 +15,7 @@ from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update
 from discreet.nodes.query import query_of
 from discreet.nodes.run import Run, describe_run
-from discreet.ports import FixedSettings, LiveSettings, Memories
+from discreet.ports import FixedSettings, LiveSettings, LoadsFirst, Memories
 from discreet.state.conversation import RetrievedMemory
 from discreet.state.records import MemoryFilters, ScoredMemory
 
@@ -55,7 +55,7 @@ def make_retrieve_memories(
         threshold: Least calibrated score, whatever else is said; 0: none. Default: `Context.retrieve_threshold`, else
             `memory_settings`.
         memory_settings: Asked anew for each turn, for example `storage.memory_settings`. Default: 5 memories, from 0.6 on.
-        timeout: Seconds.
+        timeout: Seconds. What `memories` load first, see `discreet.ports.LoadsFirst`, does not count.
         mask: Has what was said in a recording; by default the process's.
         default_user: user_id for runs that name none.
         shared_apps: Applications whose memories of the user are found too; by default each keeps its own.
@@ -86,6 +86,8 @@ def make_retrieve_memories(
             return {memories_key: []}
         started = time.perf_counter()
         try:
+            if hasattr(memories, "ready"):  # a model that is still loading takes nothing of the search's time
+                await cast("LoadsFirst", memories).ready()
             found = await search(run, run.user_id, query)
         except GraphBubbleUp:
             raise

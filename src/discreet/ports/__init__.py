@@ -15,7 +15,7 @@ from discreet.ports.embeddings import Calibration, EmbeddingProvider, is_semanti
 from discreet.ports.epochs import BeginsWork
 from discreet.ports.keys import KEY_BYTES, Key, KeyProvider, KeyWrapper
 from discreet.ports.media import Media, MediaSummarizer
-from discreet.ports.memories import ConversationLog, ForgetRequest, Forgotten, Memories
+from discreet.ports.memories import ConversationLog, ForgetRequest, Forgotten, LoadsFirst, Memories
 from discreet.ports.redaction import Locating, Marking, Masking, TextRedactor, ThreadAware, TurnVault, of_thread
 from discreet.ports.secrets import DecliningSecretStore, SecretStore
 from discreet.ports.settings import FixedSettings, LiveSettings, SettingsStore
@@ -63,6 +63,7 @@ __all__ = [
     "KeyProvider",
     "KeyWrapper",
     "LiveSettings",
+    "LoadsFirst",
     "Locating",
     "Marking",
     "Masking",

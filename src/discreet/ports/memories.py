@@ -138,6 +138,14 @@ class Memories(Protocol):
         ...
 
 
+class LoadsFirst(Protocol):
+    """Memories that load something in the background, such as an embedding model. It is no part of a search, nor of its time limit."""
+
+    async def ready(self) -> None:
+        """Wait until it is loaded, for some seconds at most. What went wrong is what the search says."""
+        ...
+
+
 class ConversationLog(Protocol):
     """The redacted turns and the sessions they belong to."""
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet import outcomes
-from discreet.errors import MissingDependencyError, ProviderError
+from discreet.errors import DiscreetError, MissingDependencyError, ProviderError
 from discreet.ports import Calibration
 from discreet.providers.vectors import VectorCache, embeddable, unit
 
@@ -92,8 +92,11 @@ class LocalEmbeddings:
         """
         with self._lock:
             if self._engine is None:
-                outcomes.embedding.failed()
-                self._engine = _Engine()
+                try:
+                    self._engine = _Engine()
+                except DiscreetError:
+                    outcomes.embedding.failed()
+                    raise
                 outcomes.embedding.worked()
             return self._engine
 

@@ -33,10 +33,10 @@ async def maintenance(
     try:
         yield
     finally:
-        await _stop(tasks)
+        await stop(tasks)
 
 
-async def _stop(tasks: Iterable[asyncio.Task[None]]) -> None:
+async def stop(tasks: Iterable[asyncio.Task[None]]) -> None:
     """Cancel `tasks` and wait until they have ended.
 
     More than once: `asyncio.wait_for` of Python 3.11, which the driver waits with, can swallow a cancellation that comes

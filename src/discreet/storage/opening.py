@@ -33,6 +33,7 @@ from discreet.storage.maintenance import maintenance
 from discreet.storage.memories.spaces.spaces import register_space
 from discreet.storage.rekeying import tell_of_plain_rows
 from discreet.storage.settings.postgres_settings import POLL_SECONDS, PostgresSettingsStore
+from discreet.storage.warming import WarmUp, what_turns_need
 from discreet.storage.wiring import Storage, wire
 
 WORKS_POOL_SIZE = 3
@@ -49,6 +50,7 @@ async def open_storage(
     keys: KeyProvider | None = None,
     password: PasswordProvider | None = None,
     maintained: bool = True,
+    warm_after: float = 0.0,
 ) -> AsyncIterator[Storage]:
     """Open the database, bring its schema up to date and yield what works on it.
 
@@ -57,6 +59,9 @@ async def open_storage(
     that the database names goes before that of the settings. `password` is called for each new connection, as for the tokens of
     a cloud that last some minutes. Beside it maintenance runs, unless `maintained` says otherwise: what is kept for a while goes
     when that is over (docs/retention.md), memories are re-embedded, words are counted.
+
+    What the first turn needs is loaded in the background, `warm_after` seconds later or with the first turn, which waits for it:
+    the local embedding model, the redactor's tables, statements. Where nothing is maintained it is loaded when it is asked for.
 
     A database that can only be read, such as a standby, is searched; what would write raises `ReadOnlyServerError`.
 
@@ -113,6 +118,7 @@ async def open_storage(
                 space = await register_space(pool, used)
                 if keys is not None and works is not None:
                     await tell_of_plain_rows(works)
+            warm_up = WarmUp(what_turns_need(used, redactor, user_keys), after=warm_after if maintained else None)
             wired = wire(
                 pool,
                 settings,
@@ -127,12 +133,14 @@ async def open_storage(
                 user_keys=user_keys,
                 memory_settings=memory_settings,
                 audit=audit,
+                warm_up=warm_up,
             )
             tell_in_force(settings, memory_settings.live, used, given=embeddings is not None, named=choice.is_named)
             try:
                 async with (
                     maintenance(wired.works if maintained else {}),
                     maintenance(wired.watching, period=POLL_SECONDS, delay=POLL_SECONDS),
+                    warm_up.running(wired.statements),
                 ):
                     yield wired.storage
             finally:

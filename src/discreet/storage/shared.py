@@ -38,6 +38,9 @@ from discreet.storage.opening import open_storage
 from discreet.storage.vault.shared import BlockingFaces
 from discreet.storage.wiring import Storage
 
+START_SECONDS = 3.0
+"""A server opens its storage while it starts, and what the first turn needs would keep it from that."""
+
 
 class SharedStorage:
     """Opens a storage with the first lease and closes it with the last, one for each event loop.
@@ -48,9 +51,9 @@ class SharedStorage:
     `memory_settings.live` says without a lease is what the environment says.
     """
 
-    def __init__(self, opener: Callable[[], AbstractAsyncContextManager[Storage]] = open_storage) -> None:
-        """Open with `opener` when the first lease is taken."""
-        self._opener = opener
+    def __init__(self, opener: Callable[[], AbstractAsyncContextManager[Storage]] | None = None) -> None:
+        """Open with `opener` when the first lease is taken, by default with `open_storage`."""
+        self._opener = opener or partial(open_storage, warm_after=START_SECONDS)
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, _Slot] = WeakKeyDictionary()
         self.memories = cast("Memories", _ForwardingMemories(lambda: self._serving.memories))
         self.log = cast("PostgresConversationLog", _Forwarding(lambda: self._serving.log))

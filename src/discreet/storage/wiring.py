@@ -62,6 +62,7 @@ from discreet.storage.store.postgres_store import DiscreetStore
 from discreet.storage.store.reading import StoreRules
 from discreet.storage.store.running import StoreRunner
 from discreet.storage.vault.choice import turn_vault
+from discreet.storage.warming import WarmUp
 
 logger = logging.getLogger(__name__)
 
@@ -140,6 +141,8 @@ class Wired:
     """What goes on beside it, by name."""
     watching: dict[str, Work]
     """What looks every few seconds, by name."""
+    statements: Work
+    """Executes what the first turn asks of the database."""
     closing: list[Callable[[], Awaitable[object]]]
     """What is to be done at the end, in this order, while the pool is open."""
 
@@ -164,6 +167,7 @@ def wire(
     user_keys: UserKeys,
     memory_settings: PostgresSettingsStore,
     audit: PostgresAuditLog | NoAudit,
+    warm_up: WarmUp,
 ) -> Wired:
     """Put the parts together over an open pool, which belongs to the running event loop.
 
@@ -189,6 +193,7 @@ def wire(
         want=reembedding.want,
         read_pool=read_pool,
         audit=audit,
+        ready=warm_up.ready,
     )
     vectors = PostgresVectorStore(memories, reader=Reader(pool, read_pool), rules=rules, redactor=redactor)
     runner = StoreRunner(
@@ -268,5 +273,6 @@ def wire(
         ),
         works=jobs,
         watching={"settings": memory_settings.read, "erasures": ErasureWatch(pool, user_keys).look},
+        statements=memories.warm,
         closing=[lambda: store.stop_ttl_sweeper(None), memories.close, *closing, *closing_vault],
     )

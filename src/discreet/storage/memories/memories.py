@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from typing import Any
@@ -45,6 +45,9 @@ from discreet.storage.memories.usage_counts import UsageCounts
 AT_ONCE = 500
 """Memories that are read at least, once the newest ones turned out to be under a lost key."""
 
+NOBODY = UUID(int=0)
+"""Key of a user that there is not: keys are digests."""
+
 MAX_QUERY_CHARS = 2_000
 """How much of a question is searched for. Longer ones are pasted documents, known by how they begin."""
 
@@ -65,10 +68,11 @@ class PostgresMemories:
         want: Callable[[UUID], None] | None = None,
         read_pool: Pool | None = None,
         audit: AuditLog,
+        ready: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         """Use `pool`, whose owner closes it after this. The space of `rules` is that of `embeddings`.
 
-        `read_pool` leads to a replica, which is searched. `want` is told the user_key of a user some of whose memories are of
+        `read_pool` leads to a replica, which is searched. `ready` waits until `embeddings` are loaded. `want` is told the user_key of a user some of whose memories are of
         another embedding space.
         """
         self._pool = pool
@@ -84,9 +88,27 @@ class PostgresMemories:
         self._usage = UsageCounts(pool)
         self._reader = Reader(pool, read_pool)
         self._audit = audit
+        self._ready = ready
         epochs = Epochs(pool, rules.keys)
         self.begin, self.check_run = epochs.begin, epochs.check_run
         """See `discreet.ports.BeginsWork`."""
+
+    async def ready(self) -> None:
+        """Wait until what a search needs is loaded. See `discreet.ports.LoadsFirst`."""
+        if self._ready is not None:
+            await self._ready()
+
+    async def warm(self) -> None:
+        """Search for nobody as a turn does, so that a connection knows the statement and the server the tables.
+
+        Raises:
+            StorageError: The database failed.
+        """
+        space, filters = self._rules.space, MemoryFilters(running_thread=str(NOBODY))
+        vector = [1.0] + [0.0] * (space.dims - 1)
+        search = await self.plan(NOBODY, "nothing", vector, filters=filters, limit=1, threshold=1.0, few=1)
+        with storage_errors():
+            await self._reader.fetch(search.statement, search.parameters)
 
     def by_key(self) -> PostgresMemories:
         """Return the same for who knows users by their keys alone: what it takes as `user_id` is a key, as text."""
