@@ -1,12 +1,11 @@
-"""How well and how fast the memory gate decides: `python benchmarks/gate.py [--json] [--errors] [--cross]`.
+"""How well and how fast the memory gate decides: `python benchmarks/gate.py [--json] [--errors]`.
 
 Data: gate_sets/*.jsonl, turns in four languages, labelled before the rules were known to their author. Of `held_out` and
-`adversarial_held_out` only these figures were seen. `tune` and both `adversarial_tune` were looked at while rules were written, and
-their turns are prototypes too: their figures say that the gate has learned them, no more. `--cross` decides about each of them
-by prototypes without it and its like. The adversarial turns come with the round before, where they have one; the gate has
-decided about its message first, as it does in a conversation, and a gate of "another process" has not. For each part: accuracy, recall of
+`adversarial_held_out` only these figures were seen. The tuning parts were looked at while
+rules were written, and the weights are fitted to them: their figures say that the gate has learned them, no more. The
+adversarial turns come with the round before, where they have one. For each part: accuracy, recall of
 what needs memory, recall of what does not and the share skipped, with 95 % intervals, in all, by language and by kind;
-how many each layer decided; and beside it the rules alone, the prototypes alone, and no gate at all. Then the time that
+how many each layer decided; and beside it the rules alone, the score alone, and no gate at all. Then the time that
 `decide` takes, the query's vector already in the cache (as the retrieval needs it anyway) and not, and what a skipped turn
 saves; time is taken on every eighth turn. The exit code is 1 if a target is missed on a held-out part. `--errors` prints the errors of the tuning parts.
 """
@@ -15,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from collections import Counter
@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from gating.crossing import crossed
 from gating.figures import Share, Turn, measure
 from gating.saving import tokens_saved
 
@@ -30,12 +29,9 @@ from discreet.nodes.memory_gate import (
     GateDecision,
     decide,
     decide_by_rules,
-    default_prototypes,
-    default_rules,
     make_decide,
 )
 from discreet.nodes.memory_gate.deciding import Decide
-from discreet.nodes.memory_gate.prototypes import Neighbours
 from discreet.ports import SpokenRound
 from discreet.providers.local import local_embeddings
 
@@ -53,21 +49,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--errors", action="store_true", help="print what is decided wrongly in the tuning parts")
-    parser.add_argument(
-        "--cross", action="store_true", help="cross-validate on the tuning parts (2 GB, two minutes) and stop"
-    )
     options = parser.parse_args()
     turns = list(read_turns())
-    if options.cross:
-        show_crossed([turn for turn in turns if turn.part in TUNING])
-        return 0
-    neighbours = Neighbours(default_prototypes())
     gates: dict[str, Decide] = {
-        "gate": in_conversation,
-        "another process": make_decide(default_rules(), default_prototypes()),
+        "gate": decide,
         "no round before": lambda text, _previous=None: decide(text),
         "rules alone": decide_by_rules,
-        "prototypes alone": lambda text, _previous=None: neighbours.decide(text),
+        "score alone": make_decide([]),
         "always retrieve": lambda _text, _previous=None: GateDecision(retrieve=True, reason="always"),
     }
     parts = {part: part_figures([turn for turn in turns if turn.part == part], gates) for part in (*TUNING, *HELD_OUT)}
@@ -88,36 +76,18 @@ def main() -> int:
 
 
 def read_turns() -> Iterator[Turn]:
-    """Give the labelled turns of all parts; of a held-out part those that no tuning part has too."""
-    known: set[str] = set()
+    """Give the labelled turns of all parts; of a held-out part those that the weights were not fitted to."""
+    known = {same(text) for text in re.findall(r'"([^"\n]+)"', (DATA / "written.toml").read_text(encoding="utf-8"))}
     for part in (*TUNING, *HELD_OUT):
         for line in (DATA / f"{part}.jsonl").read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            same = " ".join(row["text"].casefold().split())
             if part in TUNING:
-                known.add(same)
-            elif same in known:
+                known.add(same(row["text"]))
+            elif same(row["text"]) in known:
                 continue
             before = row.get("previous")
             previous = before and SpokenRound(said=before["user"], answered=before["assistant"])
             yield Turn(part, row["text"], row["lang"], row["kind"], row["label"] == "retrieve", previous)
-
-
-def in_conversation(text: str, previous: SpokenRound | None = None, /) -> GateDecision:
-    """Decide about the round before, then about the turn."""
-    if previous is not None:
-        decide(previous.said)
-    return decide(text, previous)
-
-
-def show_crossed(turns: Sequence[Turn]) -> None:
-    """Print the cross-validated figures of the tuning parts, and of the harder second half of `tune` alone."""
-    rows = crossed(turns)
-    parts = {part: [row for row in rows if row[0].part == part] for part in TUNING}
-    for title, some in (*parts.items(), ("tune's last 1,429", parts["tune"][-1429:])):
-        for lang in ("", *sorted({turn.lang for turn in turns})):
-            found = measure([row for row in some if row[0].lang == (lang or row[0].lang)])
-            print(f"{title:20}{lang or 'all':4}" + " | ".join(f"{figure} {value}" for figure, value in found.items()))
 
 
 def part_figures(turns: Sequence[Turn], gates: dict[str, Decide]) -> dict[str, dict[str, dict[str, Share]]]:
@@ -152,9 +122,7 @@ def part_figures(turns: Sequence[Turn], gates: dict[str, Decide]) -> dict[str, d
 
 def layer(decision: GateDecision) -> str:
     """Return what made `decision`."""
-    if decision.reason == "unsure":
-        return "unsure"
-    return "prototypes" if decision.reason.startswith("like_") else "rules"
+    return decision.reason if decision.reason in {"unsure", "scored"} else "rules"
 
 
 def measure_times(turns: Sequence[Turn]) -> dict[str, dict[str, float]]:
@@ -168,7 +136,7 @@ def measure_times(turns: Sequence[Turn]) -> dict[str, dict[str, float]]:
         embedded.append(seconds(f"{turn.text} \N{WAVE DASH}", turn.previous))
     return {
         name: {"p50": 1e3 * float(np.percentile(times, 50)), "p95": 1e3 * float(np.percentile(times, 95))}
-        for name, times in (("beyond the embedding", cached), ("with it where a prototype decides", embedded))
+        for name, times in (("beyond the embedding", cached), ("with it where the score decides", embedded))
     }
 
 
@@ -207,15 +175,20 @@ def show(
                 shown = (f"{figure} {value}" for figure, value in found.items() if value.of)
                 print(f"{name:18}" + " | ".join(shown))
     print()
-    for name, found in times.items():
-        print(f"decide, {name}: p50 {found['p50']:.2f} ms, p95 {found['p95']:.2f} ms")
+    for what, percentiles in times.items():
+        print(f"decide, {what}: p50 {percentiles['p50']:.2f} ms, p95 {percentiles['p95']:.2f} ms")
     print(f"A skipped turn saves {saved} tokens with five typical facts (their budget is 200).")
+
+
+def same(text: str) -> str:
+    """Return what two texts share that only differ in case and blanks."""
+    return " ".join(text.casefold().split())
 
 
 def show_errors(turns: Sequence[Turn]) -> None:
     """Print what is decided wrongly."""
     for turn in turns:
-        decision = in_conversation(turn.text, turn.previous)
+        decision = decide(turn.text, turn.previous)
         if decision.retrieve != turn.retrieve:
             print(f"{turn.lang} {turn.kind:22} {decision.reason:18} {turn.text!r}")
 

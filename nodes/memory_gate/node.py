@@ -1,25 +1,36 @@
-"""The node `memory_gate`, and the edge after it."""
+"""The node `memory_gate`, the small chat model that it may ask, and the edge after it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from discreet.metrics import gate_decisions, gate_failures
 from discreet.nodes.masking import TurnMask
-from discreet.nodes.memory_gate.before import previous_round
-from discreet.nodes.memory_gate.deciding import Decide, decide_by_rules
+from discreet.nodes.memory_gate.deciding import UNSURE, Decide, GateDecision, decide_by_rules
 from discreet.nodes.memory_gate.deciding import decide as default_decide
-from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
-from discreet.nodes.memory_gate.small_model import ask
 from discreet.nodes.node import Node, State, Update, messages_in, read
 from discreet.nodes.query import query_of
+from discreet.nodes.rounds import rounds_of
+from discreet.nodes.turn import turn_start
+from discreet.ports import SpokenRound
+from discreet.prompts.memory_gate import as_message, render_memory_gate
+from discreet.redaction import untagged
 from discreet.state.conversation import Gate
+from discreet.state.message_text import text_of
 
 logger = logging.getLogger(__name__)
+
+NO_STREAM = "nostream"
+"""LangGraph's tag (`langgraph.constants.TAG_NOSTREAM`) for a model whose words are not part of the answer."""
+
+MAX_TOKENS = 5
+ANSWERS = {"USE": True, "SKIP": False}
 
 FAILED = GateDecision(retrieve=True, reason="failed")
 
@@ -37,7 +48,7 @@ def make_memory_gate(
 
     Args:
         decide: Called with the message and the round before it, None if there is none; it may block, it runs in a thread. An error retrieves: a log event and a metric say so.
-        small_model: Asked about what `decide` calls "unsure"; with the default `decide`, instead of the prototypes.
+        small_model: Asked about what `decide` calls "unsure"; with the default `decide`, instead of the fitted score.
         timeout: Seconds that the small model has; then the turn retrieves.
         mask: Has what was said in a recording; by default the process's.
         messages_key: State key of the messages.
@@ -52,7 +63,7 @@ def make_memory_gate(
         try:
             text = await query_of(state, mask, messages_key=messages_key)
             messages = messages_in(state, messages_key)
-            previous = previous_round(messages)
+            previous = _previous_round(messages)
             decision = await asyncio.to_thread(decide, text, previous)
         except Exception as error:  # noqa: BLE001  # memory fails open, whatever a foreign `decide` raises
             cause = type(error).__name__
@@ -60,7 +71,7 @@ def make_memory_gate(
             logger.warning("gate_failed cause=%s", cause)
             return FAILED
         if small_model is not None and decision == UNSURE:
-            return await ask(small_model, text, previous, timeout=timeout)
+            return await _ask(small_model, text, previous, timeout=timeout)
         return decision
 
     async def memory_gate(state: State) -> Update:
@@ -75,3 +86,41 @@ def route_after_gate(state: State, *, gate_key: str = "gate") -> Literal["retrie
     """Return the next node: past retrieval on skip."""
     gate: Gate | None = read(state, gate_key)
     return "retrieve_memories" if gate is None or gate["retrieve"] else "assistant"
+
+
+def _previous_round(messages: Sequence[BaseMessage]) -> SpokenRound | None:
+    """Return the round before the running turn as memories have its text, None if there is none or it was not answered."""
+    earlier = messages[: turn_start(messages) or 0]
+    start = turn_start(earlier)
+    rounds = [] if start is None else rounds_of(earlier[start:])
+    if not rounds:
+        return None
+    spoken = rounds[-1].spoken
+    return SpokenRound(said=untagged(spoken.said), answered=untagged(spoken.answered))
+
+
+async def _ask(
+    model: BaseChatModel,
+    text: str,
+    previous: SpokenRound | None = None,
+    *,
+    timeout: float,
+) -> GateDecision:
+    """Return the model's decision. What is no answer, comes after `timeout` seconds or not at all, retrieves."""
+    prompt = [
+        SystemMessage(render_memory_gate()),
+        HumanMessage(as_message(text, (previous.said, previous.answered) if previous else ())),
+    ]
+    try:
+        async with asyncio.timeout(timeout):
+            said = await model.bind(temperature=0, max_tokens=MAX_TOKENS).ainvoke(prompt, {"tags": [NO_STREAM]})
+    except Exception as error:  # noqa: BLE001  # any provider's error; memory fails open
+        return _failed(type(error).__name__)
+    answer = ANSWERS.get(text_of(said).strip().removesuffix(".").upper())
+    return _failed("no_answer") if answer is None else GateDecision(retrieve=answer, reason="small_model")
+
+
+def _failed(cause: str) -> GateDecision:
+    gate_failures.labels("model", cause).inc()
+    logger.warning("gate_model_failed cause=%s", cause)
+    return GateDecision(retrieve=True, reason="model_failed")

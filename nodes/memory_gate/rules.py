@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
 from typing import Literal
 
-from discreet.nodes.memory_gate.decision import GateDecision
-from discreet.nodes.memory_gate.likeness import Round
 from discreet.nodes.memory_gate.text import (
     folded,
     is_plain_vietnamese,
@@ -22,8 +20,7 @@ from discreet.nodes.memory_gate.text import (
     without_accents,
 )
 
-Match = Literal["whole", "start", "anywhere", "task", "courtesy", "question", "about_person", "offer"]
-NOTHING_BEFORE: frozenset[Round] = frozenset({"none"})
+Match = Literal["whole", "start", "anywhere", "task", "courtesy", "about_person", "offer"]
 
 _BEFORE, _AFTER = r"(?<!\w)", r"(?:(?<=\W)|(?!\w))"
 """Where a word of a spaced script begins and ends."""
@@ -36,15 +33,12 @@ _FENCED = re.compile(r"```.*?(?:```|$)|<(\w+)>.*?</\1>", re.DOTALL)
 _QUOTED = re.compile(r'"[^"]*"|`[^`]*`|«[^»]*»|《[^》]*》|(?<!\w)\'[^\n]+?\'(?!\w)')
 _LETTERS = re.compile(r"[^\W_]")
 _OPENINGS = frozenset({"greeting", "thanks"})
-_EVERY_OPENING = _OPENINGS | {"chit_chat"}
 _MAX_OPENINGS = 4
-_MAX_FOLLOW_UP_CHARS = 160
-"""Of a message that is read as a follow-up: a longer one says itself what it is about."""
 _DELIMITED = re.compile(r"[\"`«《\n]|(?<!\d):(?!//)")
 _MIN_OWN_LETTERS = 4
 """Letters outside of quotation marks that make what stands inside somebody else's words."""
 _SENTENCE_END = re.compile(r"[.!?。\n]\s*")
-_UNDECIDING = frozenset({"courtesy", "question", "about_person", "offer"})
+_UNDECIDING: tuple[Match, ...] = ("courtesy", "about_person", "offer")
 _AFTER_COLON = re.compile(r"(?<!\d):(?!//).*|\s-\s.*", re.DOTALL)
 
 
@@ -68,18 +62,7 @@ class GateRule:
     spaced: tuple[str, ...] = ()
     unspaced: tuple[str, ...] = ()
     weak: bool = False
-    """Whether prototypes overrule it that clearly say the opposite."""
-    after: frozenset[Round] = frozenset()
-    """Rounds after which it is looked at; none: after each."""
-    by_round: bool = False
-    """Whether it skips after a round of general knowledge or a task, and retrieves otherwise, whatever `retrieve` says."""
-    question: bool = False
-    """Whether it is for questions only."""
-
-    @property
-    def follows(self) -> bool:
-        """Whether it looks at the round before."""
-        return self.by_round or bool(self.after)
+    """Whether a score that clearly says the opposite overrules it."""
 
     def phrases(self, *, plain: bool = False, only: frozenset[str] = EVERY_SCRIPT, has_han: bool = True) -> list[str]:
         """Return the phrases in the scripts `only` as regular expressions; `plain` without Vietnamese accents.
@@ -103,9 +86,6 @@ def load_rules(text: str) -> tuple[GateRule, ...]:
             spaced=tuple(phrase for language in ("en", "vi", "ru") for phrase in rule.get(language, ())),
             unspaced=tuple(rule.get("zh", ())),
             weak=rule.get("weak", False),
-            after=frozenset(rule.get("after", ())),
-            by_round=rule.get("by_round", False),
-            question=rule.get("question", False),
         )
         for rule in tomllib.loads(text)["rules"]
     )
@@ -117,40 +97,31 @@ def default_rules() -> tuple[GateRule, ...]:
     return load_rules(files(__package__).joinpath("rules.toml").read_text(encoding="utf-8"))
 
 
-class RuleBook:
-    """Rules in their order, compiled at first use for the scripts of a message. Safe to share between threads.
+_EMPTY = GateRule("empty", retrieve=False, match="whole")
+_COURTESY = GateRule("courtesy", retrieve=False, match="whole")
 
-    Compiling all of them takes a second, those of one script, as far as they are reached, a tenth of that.
-    """
+
+class RuleBook:
+    """Rules in their order, compiled at first use for the scripts of a message. Safe to share between threads."""
 
     def __init__(self, rules: Iterable[GateRule]) -> None:
         self._rules = tuple(rules)
-        self._wholes = frozenset(rule.name for rule in self._rules if rule.match == "whole")
         self._compiled: dict[tuple[bool, frozenset[str]], _Compiled] = {}
 
-    def decide(self, text: str, before: Callable[[], frozenset[Round]] | None = None) -> GateDecision | None:
-        """Return what the first rule that matches says, None if none does.
-
-        `before` tells of the round before, None: there is none. It is asked where a rule that matches depends on it.
-        """
+    def find(self, text: str) -> GateRule | None:
+        """Return the first rule that matches, None if none does. What says nothing, or courtesy only, has rules of its own."""
         lines = folded(text)
-        if not _LETTERS.search(lines):
-            return GateDecision(retrieve=False, reason="empty")
-        return self._for(lines).decide(lines, before)
+        return self._for(lines).find(lines) if _LETTERS.search(lines) else _EMPTY
 
     def is_about_person(self, answer: str) -> bool:
         """Whether an answer speaks of what the person has told."""
         lines = folded(answer)
-        return self._for(lines).finds("about_person", lines)
+        return self._for(lines).has("about_person", lines)
 
     def asks(self, answer: str) -> bool:
         """Whether an answer ends with a question that is no offer to go on."""
         lines = folded(answer).rstrip()
-        return lines.endswith("?") and not self._for(lines).finds("offer", _SENTENCE_END.split(lines[:-1])[-1])
-
-    def is_small_talk(self, decision: GateDecision) -> bool:
-        """Whether rules decided that nothing was said that could be followed on."""
-        return decision.reason in {"empty", "courtesy", *self._wholes}
+        return lines.endswith("?") and not self._for(lines).has("offer", _SENTENCE_END.split(lines[:-1])[-1])
 
     def _for(self, lines: str) -> _Compiled:
         plain = is_plain_vietnamese(lines)
@@ -164,80 +135,46 @@ class _Compiled:
     """The rules for some scripts and one way to write Vietnamese."""
 
     def __init__(self, rules: Sequence[GateRule], *, plain: bool, only: frozenset[str]) -> None:
-        phrases = partial(GateRule.phrases, plain=plain, has_han="han" in only)
+        self._rules = rules
+        self._phrases = partial(GateRule.phrases, plain=plain, only=only, has_han="han" in only)
+        self._aside = {match: self._any_of(match) for match in _UNDECIDING}
+        self._wholes = self._each("whole")
+        self._tasks = self._each("task")
+        self._searched: dict[GateRule, re.Pattern[str]] = {}
 
-        def each(match: Match) -> list[tuple[GateRule, re.Pattern[str]]]:
-            return [
-                (rule, _expression(rf"[\W_]*{phrase}"))
-                for rule in rules
-                if rule.match == match
-                for phrase in phrases(rule, only=only)
-            ]
-
-        courtesy = [phrase for rule in rules if rule.match == "courtesy" for phrase in phrases(rule, only=only)]
-        self._phrases, self._only = phrases, only
-        self._courtesy = _expression("|".join(courtesy) or "(?!)")
-        self._wholes = each("whole")
-        self._tasks = each("task")
-        self._rules = [rule for rule in rules if rule.match != "courtesy"]
-        self._searched: dict[int, list[re.Pattern[str]]] = {}
-
-    def decide(self, lines: str, before: Callable[[], frozenset[Round]] | None) -> GateDecision | None:
-        plainly = quiet(lines)
+    def find(self, lines: str) -> GateRule | None:
         own, task = self._own_words(lines)
-        spoken = quiet(own)
+        spoken, plainly = quiet(own), quiet(lines)
         whole = next(filter(None, map(self._nothing_but_phrases, (plainly, unrepeated(plainly), spoken))), None)
         if whole is None and not _LETTERS.search(spoken):
-            return GateDecision(retrieve=False, reason="courtesy")
-        short = len(spoken) <= _MAX_FOLLOW_UP_CHARS
+            return _COURTESY
         begins = {0, self._opening(spoken)}
-        later = self._following(spoken) | begins if short else begins
-        for number, rule in enumerate(self._rules):
-            if rule.match in _UNDECIDING or (rule.follows and not short):
-                continue
-            if rule.after and before is None and "none" not in rule.after:
-                continue
-            if rule.match == "start":
-                hit = self._starts(number, spoken, later if rule.by_round else begins)
-            elif rule.match == "anywhere":
-                hit = any(pattern.search(spoken) for pattern in self._patterns(number))
-            else:
-                hit = rule is (whole if rule.match == "whole" else task)
-            if not hit or (rule.question and not ("?" in spoken or self.finds("question", spoken))):
-                continue
-            known = before() if rule.follows and before is not None else NOTHING_BEFORE
-            if rule.after and not rule.after & known:
-                continue
-            retrieve = "general" not in known if rule.by_round else rule.retrieve
-            return GateDecision(retrieve=retrieve, reason=rule.name)
-        return None
+        return next((rule for rule in self._rules if self._hits(rule, spoken, begins, (whole, task))), None)
 
-    def finds(self, match: Match, text: str) -> bool:
+    def has(self, match: Match, text: str) -> bool:
         """Whether folded `text` has a phrase of the rules of this kind."""
-        return any(
-            pattern.search(text)
-            for number, rule in enumerate(self._rules)
+        return self._aside[match].search(text) is not None
+
+    def _hits(self, rule: GateRule, text: str, begins: Iterable[int], found: tuple[GateRule | None, ...]) -> bool:
+        if rule.match not in {"start", "anywhere"}:
+            return rule in found
+        if rule not in self._searched:
+            self._searched[rule] = _either(self._phrases(rule), "" if rule.match == "anywhere" else r"[\W_]*")
+        pattern = self._searched[rule]
+        if rule.match == "anywhere":
+            return pattern.search(text) is not None
+        return any(pattern.match(text, begin) for begin in begins)
+
+    def _each(self, match: Match) -> list[tuple[GateRule, re.Pattern[str]]]:
+        return [
+            (rule, _expression(rf"[\W_]*{phrase}"))
+            for rule in self._rules
             if rule.match == match
-            for pattern in self._patterns(number)
-        )
+            for phrase in self._phrases(rule)
+        ]
 
-    def _starts(self, number: int, text: str, begins: Iterable[int]) -> bool:
-        return any(pattern.match(text, begin) for pattern in self._patterns(number) for begin in begins)
-
-    def _following(self, text: str) -> set[int]:
-        """Return where a follow-up may begin: after "ok", too, but no character of 你是谁 is an opening."""
-        return {begin for begin in self._beginnings(text, _EVERY_OPENING) if not text[begin - 1 : begin + 1].isalnum()}
-
-    def _patterns(self, number: int) -> list[re.Pattern[str]]:
-        """Return the expressions of a rule of kind "start" or "anywhere", one a script; many are never reached."""
-        if number not in self._searched:
-            rule = self._rules[number]
-            by_script = (self._phrases(rule, only=frozenset({script})) for script in sorted(self._only))
-            any_of = ["|".join(phrases) for phrases in by_script if phrases]
-            self._searched[number] = [
-                _expression(rf"[\W_]*(?:{phrases})" if rule.match == "start" else phrases) for phrases in any_of
-            ]
-        return self._searched[number]
+    def _any_of(self, match: Match) -> re.Pattern[str]:
+        return _either([phrase for rule in self._rules if rule.match == match for phrase in self._phrases(rule)])
 
     def _nothing_but_phrases(self, text: str) -> GateRule | None:
         """Return the rule of the first phrase, if the message consists of phrases of the rules of kind "whole"."""
@@ -259,25 +196,18 @@ class _Compiled:
 
     def _opening(self, text: str) -> int:
         """Return where a message goes on after its greeting or thanks."""
-        return self._beginnings(text, _OPENINGS)[-1]
-
-    def _beginnings(self, text: str, openings: frozenset[str]) -> list[int]:
-        """Return where a message may begin: at its start, and after each of the phrases that open it."""
-        begins = [0]
+        begin = 0
         for _ in range(_MAX_OPENINGS):
-            ends = [
-                found.end()
-                for rule, pattern in self._wholes
-                if rule.name in openings and (found := pattern.match(text, begins[-1]))
-            ]
-            if not ends or max(ends) == begins[-1]:
+            found = [pattern.match(text, begin) for rule, pattern in self._wholes if rule.name in _OPENINGS]
+            end = max((each.end() for each in found if each), default=begin)
+            if end == begin:
                 break
-            begins.append(max(ends))
-        return begins
+            begin = end
+        return begin
 
     def _own_words(self, lines: str) -> tuple[str, GateRule | None]:
         """Return what the person says themselves, without courtesy and without the material of a task; and the task's rule."""
-        asked = self._courtesy.sub(" ", lines).strip()
+        asked = self._aside["courtesy"].sub(" ", lines).strip()
         first, last = asked.partition("\n")[0], asked.rpartition("\n")[2]
         opened = asked[self._opening(asked) :]
         for rule, pattern in self._tasks:
@@ -307,6 +237,11 @@ def _without_material(task: re.Match[str]) -> str:
 def _lead(text: str) -> int:
     """Return where the first word of `text` begins."""
     return first.start() if (first := _LETTERS.search(text)) else 0
+
+
+def _either(phrases: Sequence[str], before: str = "") -> re.Pattern[str]:
+    """Return what finds one of the phrases, of none nothing."""
+    return _expression(f"{before}(?:{'|'.join(phrases) or '(?!)'})")
 
 
 @cache

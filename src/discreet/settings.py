@@ -297,7 +297,7 @@ class Settings(BaseSettings):
 
     gate_model: str | None = Field(
         default=None,
-        description="Small chat model as provider:model for what the gate's rules leave open. Default: local prototypes.",
+        description="Small chat model as provider:model for what the gate's rules leave open. Default: a local score.",
     )
     gate_timeout: float = Field(
         default=1.0, gt=0, description="Seconds before the gate goes on without its small model."

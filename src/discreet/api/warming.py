@@ -20,7 +20,7 @@ from discreet.redaction.held_logs import HeldLogs
 logger = logging.getLogger(__name__)
 
 UNDECIDED = "What could be on a boat?"
-"""The gate's rules leave it open, so that the local embedding and the prototypes are loaded too."""
+"""The gate's rules leave it open, so that the local embedding and the weights are loaded too."""
 
 
 LONGEST_SECONDS = 3.0

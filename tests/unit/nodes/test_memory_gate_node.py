@@ -71,8 +71,8 @@ async def test_a_follow_up_is_decided_by_the_round_before():
     asked = HumanMessage("And how long do they live?")
     general = [HumanMessage("What do axolotls eat?"), AIMessage("Worms.")]
     own = [HumanMessage("What did I name my axolotls?"), AIMessage("Bob and Ann.")]
-    assert await gate({"messages": [*general, asked]}) == {"gate": {"retrieve": False, "reason": "follow_up"}}
-    assert await gate({"messages": [*own, asked]}) == {"gate": {"retrieve": True, "reason": "follow_up"}}
+    assert await gate({"messages": [*general, asked]}) == {"gate": {"retrieve": False, "reason": "scored"}}
+    assert (await gate({"messages": [*own, asked]}))["gate"]["retrieve"]
 
 
 async def test_the_small_model_is_told_the_round_before():

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.nodes.memory_gate import GateDecision, decide_by_rules, default_rules, load_rules, make_decide
+from discreet.nodes.memory_gate import GateDecision, decide, decide_by_rules, default_rules, load_rules, make_decide
 from discreet.testing import hostile_texts
 
 SKIP = {
@@ -29,7 +29,6 @@ SKIP = {
     ],
     "chit_chat": ["ok", "lol", "hahahaha", "vâng ạ", "ясно", "好的", "哈哈哈", "tell me a joke", "расскажи анекдот"],
     "courtesy": ["Can you help me?", "I have a question"],
-    "about_assistant": ["Who are you?", "你是谁", "bạn tên gì", "как тебя зовут"],
     "self_contained": [
         "Translate 'cat' into French",
         "2 + 2",
@@ -38,7 +37,6 @@ SKIP = {
         "翻译成英文：苹果",
         "write a short poem about rain",
     ],
-    "general_knowledge": ["What is COPD?", "who wrote Hamlet", "triệu chứng của COPD là gì", "почему небо голубое"],
 }
 MATERIAL = [
     "Translate: 'I was here yesterday'",
@@ -60,10 +58,8 @@ RETRIEVE = {
         "напомни про встречу",
         "你还记得吗",
         "上次說的",
-        "Translate what I told you yesterday",
         "Your recipe was great",
     ],
-    "time_reference": ["what happened yesterday", "hôm qua thế nào", "hom qua the nao", "а вчера?", "那昨天呢"],
     "own_facts": [
         "What is my dog called?",
         "tên tôi là gì",
@@ -73,7 +69,6 @@ RETRIEVE = {
         "Write a poem for my wife",
         "給我媽寫首詩",
     ],
-    "own_state": ["the cough is back", "đau lưng quá", "кашель хуже", "今天很喘", "feeling dizzy"],
 }
 
 
@@ -89,10 +84,18 @@ def test_retrieves_what_may_need_memory(rule, text):
 
 @pytest.mark.parametrize("text", MATERIAL)
 def test_what_a_task_is_done_to_is_not_what_the_person_says(text):
-    assert not decide_by_rules(text).retrieve
+    assert not decide(text).retrieve
+
+
+@pytest.mark.parametrize(
+    "text", ["I have keys but open no locks. What am I?", "Сто одёжек, и все без застёжек. Кто я?"]
+)
+def test_riddles_say_i_and_mean_somebody_else(text):
+    assert decide_by_rules(text) == GateDecision(retrieve=False, reason="riddle")
 
 
 def test_what_is_asked_beside_the_material_counts():
+    assert decide_by_rules("Translate what I told you yesterday").retrieve
     assert decide_by_rules('Translate "good night" into the language I am learning').retrieve
     assert decide_by_rules("Переведи на язык моей жены: доброе утро").retrieve
 
