@@ -100,6 +100,10 @@ def test_what_is_asked_beside_the_material_counts():
     assert decide_by_rules("Переведи на язык моей жены: доброе утро").retrieve
 
 
+def test_a_message_begins_behind_its_greeting_and_thanks():
+    assert decide_by_rules("Hi! Thanks a lot! Pretend to be a grumpy wizard").reason == "roleplay"
+
+
 def test_quotation_marks_around_everything_hide_nothing():
     assert decide_by_rules('"What did I tell you last time?"').retrieve
 
