@@ -80,17 +80,20 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False) if text else ""
 
 
-def mark_of(data: str) -> str:
-    """Return eight letters and digits that do not occur in `data`, for the tags of its blocks.
+def mark_of(data: str, *, chars: int = MARK_CHARS) -> str:
+    """Return `chars` letters and digits that do not occur in `data`, for the tags of its blocks.
 
     They are a digest of the data: whoever writes a part of them can't foresee it, and the same data have the same mark in
     every process, so that what a provider caches of a prompt stays valid.
     """
-    mark, text = "", data.casefold()
-    while not mark or mark in text:
-        digest = hashlib.sha256(f"{mark}{data}".encode("utf-8", "surrogatepass")).digest()
-        mark = base64.b32encode(digest)[:MARK_CHARS].decode().lower()
+    tried, text = 0, data.casefold()
+    while (mark := _digest(f"{tried} {data}")[:chars]) in text:
+        tried += 1
     return mark
+
+
+def _digest(text: str) -> str:
+    return base64.b32encode(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()).decode().lower()
 
 
 def blocks(contents: Mapping[str, str], mark: str | None = None) -> str:
@@ -98,9 +101,9 @@ def blocks(contents: Mapping[str, str], mark: str | None = None) -> str:
 
     Example:
         >>> print(blocks({"facts": '- "Likes tea."'}))
-        <facts-vgvllah5>
+        <facts-inbsidqe>
         - "Likes tea."
-        </facts-vgvllah5>
+        </facts-inbsidqe>
     """
     told = {tag: lines for tag, lines in contents.items() if lines}
     mark = mark or mark_of("\n".join(told.values()))

@@ -13,7 +13,7 @@ from discreet.errors import ContextWindowError, InputError
 from discreet.prompts.assembly import LEAST_ROOM, assemble, observe
 from discreet.prompts.facts import memory_block
 from discreet.prompts.fitting import IMAGE_TOKENS, MESSAGE_TOKENS, message_tokens
-from discreet.prompts.rounds import NEWEST, SHORT_LINE, split_rounds
+from discreet.prompts.rounds import NEWEST, SHORT_LINE, KnownRounds, split_rounds
 from discreet.prompts.texts import prompt_text
 from discreet.providers.tokens import count_tokens
 from discreet.state.conversation import RetrievedMemory
@@ -422,6 +422,23 @@ def test_shortening_counts_little_more_than_it_keeps():
     assemble(count=count, running=ASK, earlier=[HumanMessage("word " * 100_000), AIMessage("yes")])
     assert len(counted) < 30
     assert sum(map(len, counted)) < 500_000 + 50_000  # the whole text, and pieces of it as short as their room
+
+
+def test_what_is_known_of_rounds_is_counted_once_and_changes_no_prompt():
+    counted = []
+
+    def count(text):
+        counted.append(text)
+        return count_tokens(text)
+
+    known, earlier = KnownRounds(), spoken(*[400] * 30)
+    first = prompted(earlier=earlier, known=known, count=count)
+    before = len(counted)
+    assert prompted(earlier=earlier, known=known, count=count) == first == prompted(earlier=earlier)
+    assert len(counted) - before < 30
+    edited = [HumanMessage("q0 edited"), *earlier[1:]]
+    assert prompted(earlier=edited, known=known, count=count) == prompted(earlier=edited)
+    assert prompted(earlier=earlier, known=known) == first, "another tokenizer counts anew"
 
 
 def test_metrics_tell_tokens_and_cuts_by_part():

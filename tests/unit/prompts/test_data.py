@@ -112,6 +112,12 @@ def test_the_mark_of_a_block_is_not_in_it(text):
     assert read_prompt(told).blocks["known_facts"] == read_lines(told, "known_facts")
 
 
+def test_a_mark_that_the_data_contain_is_not_taken():
+    for number in range(200):  # of one character, a digest is often one of them
+        data = f"Likes tea at {number}"
+        assert mark_of(data, chars=1) not in data.casefold()
+
+
 def test_the_same_facts_have_the_same_mark_and_others_another():
     first, again, other = (
         read_prompt(memory_block([memory(text)], count=count_tokens)).mark for text in ("Tea", "Tea", "Milk")
