@@ -28,7 +28,7 @@ from discreet.prompts.rounds import NEWEST, SHORT_LINE, KnownRounds, round_key, 
 from discreet.prompts.texts import prompt_text
 from discreet.providers.capabilities import name_of, window_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
-from discreet.providers.media import modalities_of
+from discreet.providers.media import sent_to
 from discreet.providers.tokens import count_tokens, estimate_at_most, token_counter
 from discreet.state.conversation import RetrievedMemory
 from discreet.state.media import Modality
@@ -101,7 +101,7 @@ class Prompting:
         turn = await self.mask.turn(messages)
         said = [text_of(message) for message in turn.real([m for m in messages if isinstance(m, SystemMessage)])]
         instructions = "\n\n".join([instructions or prompt_text("assistant"), *dict.fromkeys(said)])
-        able = modalities_of(model)
+        able = sent_to(model)
         name = name_of(model)
         count = token_counter(name) if name else estimate_at_most
         extractive = ExtractiveSummaryProvider(count_tokens=count)

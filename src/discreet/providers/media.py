@@ -140,6 +140,12 @@ def modalities_of(model: BaseChatModel) -> frozenset[Modality]:
     return frozenset(modality for modality, able in inputs.items() if able)
 
 
+def sent_to(model: BaseChatModel) -> frozenset[Modality]:
+    """Return what `model` is sent besides text: images unless its profile says that it takes none, recordings if it says that it does."""
+    able = modalities_of(model)
+    return able if (model.profile or {}).get("image_inputs") is False else able | {"image"}
+
+
 def _tell(media: Media, cause: str) -> None:
     """Say that the model was of no use; the turn goes on with what came along."""
     media_summary_fallbacks.labels(cause).inc()

@@ -35,8 +35,8 @@ from discreet.graph.middleware import MemoryMiddleware
 from discreet.storage import Storage, open_storage, open_storage_sync
 
 MEMORY_TOOLS: Final = frozenset({"save_memory", "recall_memory", "update_memory", "forget_memory"})
-OWN_CHANNELS: Final = frozenset({"request", "gate", "memories"})
-"""Of the middleware: LangGraph streams what is private in a state too."""
+PRIVATE: Final = frozenset({"request", "gate", "memories", "hitl_edited_tool_calls"})
+"""Channels of middleware, ours and LangChain's: LangGraph streams what is private in a state too, and no policy names it."""
 MODES: Final = ("values", "updates", "messages", "custom", "tasks", "debug")
 
 
@@ -336,6 +336,10 @@ def _result(result: Mapping[str, Any]) -> dict[str, Any]:
     return {**result, "messages": conversation(result.get("messages", []))}
 
 
+def _streamed(values: Mapping[str, Any]) -> dict[str, Any]:
+    return _result({name: item for name, item in values.items() if name not in PRIVATE})
+
+
 def _prompt(prompt: list[BaseMessage]) -> dict[str, Any]:
     """Return a prompt with its system message apart, cut where memory adds to it."""
     system = [each.text for each in prompt if isinstance(each, SystemMessage)]
@@ -397,7 +401,7 @@ def _chunk(mode: str, chunk: Any) -> Any:
         case "updates":
             return {name: update for name, update in chunk.items() if not _is_ours(name)}
         case "values":
-            return _result({name: item for name, item in chunk.items() if name not in OWN_CHANNELS})
+            return _streamed(chunk)
         case "tasks":
             return _task(chunk)
         case "debug":
@@ -431,7 +435,7 @@ def _event(event: Mapping[str, Any]) -> Any:
     if kind in {"on_tool_start", "on_tool_end"}:
         return {"name": event["name"], **{at: data.get(at) for at in ("input", "output")}}
     if kind == "on_chain_end" and not event["parent_ids"]:
-        return _result(data["output"])
+        return _streamed(data["output"])
     return None
 
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import BaseChatModel, LanguageModelInput, ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import Field
 
 from discreet.errors import ConfigurationError
 from discreet.providers.offline.answers import next_message
@@ -31,6 +32,7 @@ class OfflineChatModel(BaseChatModel):
     """
 
     model_name: str = MODEL_NAME
+    profile: ModelProfile | None = Field(default_factory=lambda: ModelProfile(image_inputs=False, audio_inputs=False))
 
     @property
     def _llm_type(self) -> str:
