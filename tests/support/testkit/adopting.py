@@ -37,6 +37,8 @@ from discreet.storage import Storage, open_storage, open_storage_sync
 MEMORY_TOOLS: Final = frozenset({"save_memory", "recall_memory", "update_memory", "forget_memory"})
 PRIVATE: Final = frozenset({"request", "gate", "memories", "hitl_edited_tool_calls"})
 """Channels of middleware, ours and LangChain's: LangGraph streams what is private in a state too, and no policy names it."""
+HIDDEN: Final = re.compile(r"\[REDACTED_(?:EMAIL|CREDIT_CARD)\]|<(?:EMAIL|CARD)>")
+"""What stands for a value that PIIMiddleware took out of the user's message: its own mark, in later turns ours."""
 MODES: Final = ("values", "updates", "messages", "custom", "tasks", "debug")
 
 
@@ -97,7 +99,7 @@ class Said:
             case Interrupt():
                 told = {"interrupt": self._plain(thing.value)}
             case str():
-                told = self.neutral(thing)
+                told = HIDDEN.sub("[hidden]", self.neutral(thing))
             case BaseModel():
                 told = {type(thing).__name__: self._plain(thing.model_dump())}
             case Mapping():
@@ -336,8 +338,20 @@ def _result(result: Mapping[str, Any]) -> dict[str, Any]:
     return {**result, "messages": conversation(result.get("messages", []))}
 
 
+def _update(update: Any) -> Any:
+    """Return what a node wrote; of an agent that is a node the earlier turns as they are kept."""
+    if not isinstance(update, Mapping) or len(update.get("messages", ())) < 2:
+        return update
+    return _result(update)
+
+
 def _streamed(values: Mapping[str, Any]) -> dict[str, Any]:
-    return _result({name: item for name, item in values.items() if name not in PRIVATE})
+    shown = {name: item for name, item in values.items() if name not in PRIVATE}
+    if (
+        shown["messages"][-1:] and shown["messages"][-1].type == "human"
+    ):  # what the agent answered last time is kept as text
+        shown.pop("structured_response", None)
+    return _result(shown)
 
 
 def _prompt(prompt: list[BaseMessage]) -> dict[str, Any]:
@@ -399,7 +413,7 @@ def _chunk(mode: str, chunk: Any) -> Any:
         case "messages":
             return _piece(*chunk)
         case "updates":
-            return {name: update for name, update in chunk.items() if not _is_ours(name)}
+            return {name: _update(update) for name, update in chunk.items() if not _is_ours(name)}
         case "values":
             return _streamed(chunk)
         case "tasks":
@@ -422,7 +436,7 @@ def _task(task: Mapping[str, Any]) -> Any:
     """Return name, result and interrupts of a task; the state that it is given has channels of ours."""
     if _is_ours(task["name"]) or "result" not in task:
         return None
-    result = dict(task["result"] or {})
+    result = _update(task["result"] or {})
     return {"name": task["name"], "result": result, "waits": len(task["interrupts"]), "error": task["error"]}
 
 
