@@ -103,6 +103,8 @@ class AsyncApi(TwoTierSaver):
         thread_id, parent = locate(config)
         with span("checkpoint.put", thread_id=thread_id, checkpoint_id=checkpoint["id"], step=metadata.get("step")):
             await self._alook_up(config, updating=metadata.get("source") == "update")
+            if self._restores and self._tiers.has_unknown_tags(config, checkpoint):
+                self._tiers.note_values(config, await self._values.avalues(locate(config)[0]))
             with self._late.dropped(config):
                 self._check_late(config)
                 plan = self._tiers.plan_put(config, checkpoint, metadata)

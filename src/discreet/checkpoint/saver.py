@@ -109,6 +109,9 @@ class RedactingSaver(AsyncApi, SyncApi):
         `schema`: where all tables are. Default: where LangGraph's are in sight of the role's search_path, else where
         LangGraph would create them. `setup` creates it if need be.
 
+        `vault` holds what placeholders stand for, by default this process's memory; with `restore=False` nothing is held, nor shown to
+        later turns.
+
         Raises:
             ConfigurationError: DISCREET_SPILL is on and there is no key, or `pool` is of the other face.
         """

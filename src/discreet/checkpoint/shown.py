@@ -11,7 +11,6 @@ from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
 
 from discreet.checkpoint.channels import START
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.redaction.placeholders import TAGGED
 from discreet.redaction.restoring import Restoration, restore
 
 ThreadsSeen = dict[str, dict[str, str]]
@@ -69,16 +68,19 @@ def _parts(stored: CheckpointTuple, channels: frozenset[str]) -> Iterator[Any]:
     yield from (value for _, channel, value in stored.pending_writes or () if channel in channels)
 
 
-def _is_tagged(value: Any) -> bool:
-    if isinstance(value, list):
-        return any(map(_is_tagged, value))
-    if isinstance(value, BaseMessage) and isinstance(value.content, str) and not getattr(value, "tool_calls", None):
+def tags_in(value: Any) -> set[str]:
+    """Return the tagged placeholders in a value."""
+    if _is_text(value):
         value = value.content
-    if isinstance(value, str):
-        return "<" in value and TAGGED.search(value) is not None
+    if isinstance(value, str) and "<" not in value:
+        return set()
     looking = Restoration({})
     looking.visit(value)
-    return bool(looking.missing)
+    return looking.missing
+
+
+def _is_tagged(value: Any) -> bool:
+    return any(map(_is_tagged, value)) if isinstance(value, list) else bool(tags_in(value))
 
 
 def _restored(value: Any, values: Mapping[str, str]) -> Any:
@@ -86,4 +88,12 @@ def _restored(value: Any, values: Mapping[str, str]) -> Any:
     if isinstance(value, list):  # most messages have none, and to look into each by its fields takes 10 µs
         items = [_restored(item, values) if _is_tagged(item) else item for item in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    if _is_text(value):
+        text = restore(value.content, values)
+        return value if text is value.content else value.model_copy(update={"content": text})
     return restore(value, values)
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether `value` is a message of a text and nothing else that is redacted."""
+    return isinstance(value, BaseMessage) and isinstance(value.content, str) and not getattr(value, "tool_calls", None)

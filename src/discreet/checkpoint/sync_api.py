@@ -96,6 +96,8 @@ class SyncApi(TwoTierSaver):
         """
         config = self._stored(config, stores=True)
         self._look_up(config, updating=metadata.get("source") == "update")
+        if self._restores and self._tiers.has_unknown_tags(config, checkpoint):
+            self._tiers.note_values(config, self._values.values(locate(config)[0]))
         with self._late.dropped(config):
             self._check_late(config)
             plan = self._tiers.plan_put(config, checkpoint, metadata)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple, DeltaChannelHistory
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -20,6 +21,7 @@ from discreet import metrics
 from discreet.checkpoint.channels import (
     CONTROL,
     NO_TASK,
+    START,
     WHOLE,
     NextVersion,
     is_quiescent,
@@ -35,10 +37,11 @@ from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.refusals import lost, refuse_lost, refuse_pregel
 from discreet.checkpoint.run_input import Given, orphans, this_run
 from discreet.checkpoint.scratch import Scratch
-from discreet.checkpoint.shown import Shown
+from discreet.checkpoint.shown import Shown, tags_in
 from discreet.checkpoint.thread_operations import by_task
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
 from discreet.checkpoint.trace import TRACE, is_traced, trace_of
+from discreet.checkpoint.user_input import as_mapping, as_messages
 from discreet.checkpoint.write_plan import Held, PutPlan, Stored, Whole
 from discreet.errors import ReadOnlyServerError, StorageError, TransientStateLostError
 from discreet.redaction.thread_values import TOOL_SECONDS
@@ -322,6 +325,25 @@ class Tiers:
             thread.note_stored(place, value_versions(plan.durable.checkpoint))
             thread.note_seeds(place, self._deltas.seeds(plan.durable.checkpoint))
         return waiting
+
+    def has_unknown_tags(self, config: RunnableConfig, checkpoint: Checkpoint) -> bool:
+        """Return whether what is new in `checkpoint` has tags that this saver doesn't know: nodes that mask the state may have handed them out."""
+        given = (as_mapping(checkpoint["channel_values"].get(START)) or {}).items()
+        lists = [as_messages(value) or () for channel, value in given if channel in self._policy.messages]
+        with self.scratch.reading(locate(config)[0]) as thread:
+            known = thread.values if thread else {}
+            for messages in (*lists, *self._form.conversations(checkpoint)):
+                _, stored = thread.known.front(messages, unchanged=False) if thread else (None, 0)
+                told = (message for message in messages[stored:] if not isinstance(message, AIMessage))
+                if any(tags_in(message) - known.keys() for message in told):
+                    return True
+        return False
+
+    def note_values(self, config: RunnableConfig, values: Mapping[str, str]) -> None:
+        """Note what the vault has of a thread."""
+        with self.scratch.thread(locate(config)[0]) as thread:
+            thread.values.update(values)
+            thread.held.update(values)
 
     def to_hold(self, config: RunnableConfig, plan: PutPlan | None = None) -> Held | None:
         """Return which values the vault is to be given, now that what is `plan`ned is stored; None if it need not be asked.

@@ -294,6 +294,14 @@ async def test_tags_that_others_write_resolve_to_nothing(open_talk, stored, vaul
     assert "stolen" not in str(seen)
 
 
+async def test_tags_that_a_graph_has_handed_out_by_the_same_vault_stay(open_talk, stored, vault):
+    """As nodes do that mask the state."""
+    vault.hold(vault_key("values-return"), {FORGED: EVE})
+    await open_talk().invoke(say(f"write to {FORGED}", "a"))
+    assert (await stored())[0][2] == f"write to {FORGED}"
+    assert texts((await open_talk().state()).values)[0] == f"write to {EVE}"
+
+
 async def test_a_server_whose_graph_is_guarded_neither_fills_nor_restores(open_talk, stored, vault):
     talk = open_talk(restore=False)
     await talk.invoke(say(f"I am {ANN} {FORGED}"))

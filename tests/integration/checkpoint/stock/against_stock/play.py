@@ -386,7 +386,7 @@ class Game:
             if not self._model.records[thread, stock_id].adopted:
                 self._compare_state(thread, theirs, fresh)
             return
-        answerable = bool(theirs.interrupts and fresh.next)
+        answerable = bool(theirs.interrupts and fresh.next) and "unfinished" not in (fresh.metadata or {})
         assert pause == "either" or answerable == (pause == "whole")
         if pause == "whole":
             self._compare_state(thread, theirs, fresh, stored=True)
