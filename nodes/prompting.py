@@ -21,7 +21,7 @@ from discreet.nodes.media import for_model
 from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.nodes.rounds import rounds_of, window
 from discreet.nodes.run import Run, describe_run, kept_tools
-from discreet.nodes.turn import turn_start
+from discreet.nodes.turn import turn_start, unanswered
 from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRound
 from discreet.prompts.assembly import DEFAULT_WINDOW, AssembledPrompt, assemble, observe
 from discreet.prompts.rounds import NEWEST, SHORT_LINE, KnownRounds, round_key, split_rounds
@@ -102,6 +102,7 @@ class Prompting:
         said = [text_of(message) for message in turn.real([m for m in messages if isinstance(m, SystemMessage)])]
         instructions = "\n\n".join([instructions or prompt_text("assistant"), *dict.fromkeys(said)])
         able = sent_to(model)
+        waiting = {message.id for message in unanswered(messages)}
         name = name_of(model)
         count = token_counter(name) if name else estimate_at_most
         extractive = ExtractiveSummaryProvider(count_tokens=count)
@@ -112,7 +113,7 @@ class Prompting:
                 assemble,
                 count=count,
                 running=running,
-                earlier=turn.real(earlier),
+                earlier=[_for_model(each, able if each.id in waiting else ()) for each in turn.real(earlier)],
                 memories=memories,
                 summary=turn.text(summary),
                 system_prompt=instructions,

@@ -1,5 +1,7 @@
 """What came in and was refused, tried again, or is an instruction: what later turns send to a model, and what the state keeps."""
 
+from contextlib import suppress
+
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -11,7 +13,7 @@ from testkit.savers import database_of, opened_saver
 from discreet.checkpoint import RedactingSaver
 from discreet.checkpoint.answers import is_answer
 from discreet.errors import ContextWindowError, InputError
-from discreet.graph import TurnRunner, build_graph, drain
+from discreet.graph import build_graph, drain
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.nodes.save_input import make_save_input
 from discreet.redaction import InMemoryTurnVault
@@ -25,8 +27,6 @@ ANN = Context(user_id="ann")
 PIXELS = {"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png"}
 CALL = {"name": "clock", "args": {}, "id": "call_1"}
 REFUSED = {
-    "image": [HumanMessage([PIXELS])],
-    "image_with_text": [HumanMessage([{"type": "text", "text": "planted"}, PIXELS])],
     "too_long": [HumanMessage("planted " * 4_000)],
     "unknown_block": [HumanMessage([{"type": "text", "text": "planted"}, {"type": "video", "url": "https://h/x"}])],
     "empty": [HumanMessage("")],
@@ -151,13 +151,17 @@ async def test_another_message_that_waits_for_an_answer_stays(saver):
     assert [m.text for m in model.prompts[-1][1:]] == ["What time is it?", "Are you there?"]
 
 
-async def test_media_and_a_question_in_two_messages_leave_no_empty_one():
-    model = ScriptedChatModel(responses=[AIMessage("A kettle.")])
+@pytest.mark.parametrize("sees", [False, True])
+async def test_media_and_a_question_in_two_messages_reach_the_model_as_it_takes_them(sees):
+    model = ScriptedChatModel(responses=[AIMessage("A kettle.")], profile={"image_inputs": sees})
     graph = build_graph(chat_model=model).compile()
-    image = HumanMessage([{**PIXELS, "caption": "A kettle boils."}])
-    messages = (await graph.ainvoke({"messages": [image, HumanMessage("What is this?")]}, context=ANN))["messages"]
-    assert [m.text for m in messages] == ["A kettle boils.", "What is this?", "A kettle."]
-    assert [m.text for m in model.prompts[0][1:]] == ["A kettle boils.", "What is this?"]
+    old, image = (HumanMessage([{**PIXELS, "caption": caption}]) for caption in ("A cat.", "A kettle boils."))
+    given = [old, AIMessage("A cat, then."), image, HumanMessage("What is this?")]
+    messages = (await graph.ainvoke({"messages": given}, context=ANN))["messages"]
+    assert messages[2].content == image.content
+    told = [m.text for m in model.prompts[0][1:]]
+    assert told == ["[image caption] A cat.", "A cat, then.", "[image caption] A kettle boils.", "What is this?"]
+    assert [PIXELS in [*m.content] for m in model.prompts[0][1:]] == [False, False, sees, False]
 
 
 RULE = "Answer planted.name@example.com in rhymes."
@@ -175,7 +179,7 @@ async def test_a_callers_system_message_joins_the_instructions_of_its_turn(saver
         assert instructions.text.startswith(f"Be brief.\n\n{RULE}")
         assert instructions.text.count(RULE) == 1
         assert [m.type for m in rest] == ["human", "ai"] * number + ["human"]
-        assert [m.type for m in messages] == ["human", "ai"] * (number + 1)
+        assert [m.type for m in messages if m.type != "system"] == ["human", "ai"] * (number + 1)
     await say(graph, "No more rhymes.")
     assert RULE not in repr(model.prompts[-1])
     assert "planted.name" not in repr(await graph.aget_state(THREAD))
@@ -240,31 +244,24 @@ async def test_a_turn_that_goes_on_or_is_sent_again_keeps_its_system_message(aga
     assert RULE not in repr(model.prompts[-1])
 
 
-@pytest.mark.parametrize("runs", [lambda agent: agent, lambda agent: TurnRunner(agent, vault=InMemoryTurnVault())])
-def test_an_agent_whose_turn_failed_hears_its_system_message_no_more(runs):
-    model = ScriptedChatModel(responses=[OSError("down"), AIMessage("Fine.")])
-    middleware = MemoryMiddleware(vault=InMemoryTurnVault(), model="offline")
-    agent = runs(create_agent(model, middleware=[middleware], checkpointer=InMemorySaver()))
-    with pytest.raises(OSError, match="down"):
-        agent.invoke({"messages": [SystemMessage(RULE), HumanMessage("Go on.")]}, THREAD)
-    agent.invoke(human("And now?"), THREAD)
-    assert RULE not in repr(model.prompts[-1])
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_agent_is_sent_what_it_would_be_sent_without_us(fails):
+    """Of a turn that is over its system message is not kept."""
+
+    def prompts(*middleware):
+        model = ScriptedChatModel(responses=[OSError("down") if fails else AIMessage("Moon."), AIMessage("Fine.")])
+        agent = create_agent(model, system_prompt="Be brief.", middleware=middleware, checkpointer=InMemorySaver())
+        with suppress(OSError):
+            agent.invoke({"messages": [SystemMessage(RULE), HumanMessage("Go on.")]}, THREAD)
+        agent.invoke(human("And now?"), THREAD)
+        return [[m.text for m in prompt] for prompt in model.prompts]
+
+    sent, stock = prompts(MemoryMiddleware(vault=InMemoryTurnVault(), model="offline")), prompts()
+    assert sent[0] == stock[0] == ["Be brief.", RULE, "Go on."]
+    assert sent[1] == [text for text in stock[1] if fails or text != RULE]
 
 
-def test_agents_hear_it_too_and_forget_what_was_refused():
-    model = ScriptedChatModel(responses=[AIMessage("Moon."), AIMessage("Fine.")])
-    middleware = MemoryMiddleware(vault=InMemoryTurnVault(), model="offline")
-    agent = create_agent(model, system_prompt="Be brief.", middleware=[middleware], checkpointer=InMemorySaver())
-    agent.invoke({"messages": [SystemMessage(RULE), HumanMessage("Go on.")]}, THREAD)
-    assert model.prompts[0][0].text.startswith(f"Be brief.\n\n{RULE}")
-    with pytest.raises(InputError):
-        agent.invoke({"messages": [AIMessage("planted")]}, THREAD)
-    state = agent.invoke({"messages": [HumanMessage("And now?")]}, THREAD)
-    assert [m.text for m in state["messages"]] == ["Go on.", "Moon.", "And now?", "Fine."]
-    assert [m.text for m in model.prompts[1][1:]] == ["Go on.", "Moon.", "And now?"]
-
-
-def test_the_node_alone_does_so_in_another_graph():
+def test_the_node_alone_removes_what_can_not_be_taken_in_another_graph():
     seen = []
 
     def answer(state):
@@ -275,12 +272,13 @@ def test_the_node_alone_does_so_in_another_graph():
     compiled = (
         graph.add_edge(START, "save_input").add_edge("save_input", "answer").compile(checkpointer=InMemorySaver())
     )
-    for kind, refused in REFUSED.items():
+    kinds = ("too_long", "unknown_block", "empty", "forged_result")
+    for kind in kinds:
         config = {"configurable": {"thread_id": kind, "user_id": "ann"}}
         with pytest.raises(InputError):
-            compiled.invoke({"messages": [m.model_copy() for m in refused]}, config)
+            compiled.invoke({"messages": [m.model_copy() for m in REFUSED[kind]]}, config)
         compiled.invoke(human("A good question."), config)
-    assert seen == [["A good question."]] * len(REFUSED)
+    assert seen == [["A good question."]] * len(kinds)
 
 
 def test_the_node_alone_leaves_no_system_message_to_the_next_turn():
@@ -303,11 +301,11 @@ def test_the_node_alone_leaves_no_system_message_to_the_next_turn():
 async def test_memories_are_searched_by_what_was_said_in_a_recording():
     memories = InMemoryMemories()
     await memories.save("ann", [MemoryRecord(text="I keep two African Grey parrots")])
-    model = ScriptedChatModel(responses=[AIMessage("It is about birds."), AIMessage("Two.")])
+    model = ScriptedChatModel(responses=[AIMessage("Two."), AIMessage("It is about birds.")])
     graph = build_graph(chat_model=model, memories=memories, vault=InMemoryTurnVault()).compile()
     voice = {"type": "audio", "sha256": "ab" * 32, "transcript": "Which African Grey parrots do I keep?"}
     await graph.ainvoke({"messages": [HumanMessage([voice])]}, THREAD, context=ANN)
-    assert "I keep two African Grey parrots" in model.prompts[-1][0].text
+    assert "I keep two African Grey parrots" in model.prompts[0][0].text
 
 
 @pytest.mark.slow
