@@ -51,10 +51,14 @@ async def open_saver(request: pytest.FixtureRequest) -> AsyncIterator[Callable[[
     """Yield what makes savers over the same rows."""
     if request.param == "memory":
         inner = InMemorySaver()
-        yield lambda: RedactingSaver(inner)
+        yield lambda **options: RedactingSaver(inner, **options)
         return
-    async with RedactingSaver.from_conn_string(request.getfixturevalue("database")) as saver:
-        yield lambda: saver
+    dsn = request.getfixturevalue("database")
+    async with (
+        RedactingSaver.from_conn_string(dsn) as saver,
+        RedactingSaver.from_conn_string(dsn, restore=False) as bare,
+    ):
+        yield lambda restore=True: saver if restore else bare
 
 
 async def test_a_fact_of_the_first_turn_is_in_as_many_prompts_as_over_the_stock_saver(open_saver, durability):
@@ -68,9 +72,8 @@ async def test_a_fact_of_the_first_turn_is_in_as_many_prompts_as_over_the_stock_
 async def test_a_summary_is_stored_redacted_and_is_nobodys_words(open_saver, durability):
     await told(open_saver, durability)
     model = ScriptedChatModel(responses=[])
-    stored: list[BaseMessage] = (await create_agent(model, [], checkpointer=open_saver()).aget_state(THREAD)).values[
-        "messages"
-    ]
+    graph = create_agent(model, [], checkpointer=open_saver(restore=False))
+    stored: list[BaseMessage] = (await graph.aget_state(THREAD)).values["messages"]
     assert stored[0].additional_kwargs == {"lc_source": "summarization"}
     assert FACT in stored[0].text
     assert "ann@example.com" not in str(stored)

@@ -16,7 +16,6 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from discreet.checkpoint import RedactingSaver
-from discreet.graph import TurnRunner
 from discreet.graph.guard import guarded
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.redaction import InMemoryTurnVault, resolve
@@ -64,9 +63,9 @@ def said(text=SAID):
     return {"messages": [HumanMessage(text, id=str(uuid4()))]}
 
 
-def kept(agent, saver):
-    """Return all that the checkpointer has of the thread, writes that are under way too."""
-    return repr(list(agent.get_state_history(THREAD))) + repr([each.pending_writes for each in saver.list(THREAD)])
+def kept(saver):
+    """Return all that is stored of the thread, writes that are under way too."""
+    return repr(list((saver.inner if isinstance(saver, RedactingSaver) else saver).list(THREAD)))
 
 
 def asked_for(schema, strategy):
@@ -81,26 +80,29 @@ def asked_for(schema, strategy):
 @pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])
 @pytest.mark.parametrize("schema", [Contact, Address, JSON_SCHEMA], ids=["pydantic", "dataclass", "json"])
 @pytest.mark.parametrize("face", ["async", "blocking"])
-def test_a_structured_response_is_the_answer_and_only_its_caller_sees_the_values(saver, strategy, schema, face):
-    vault, log = InMemoryTurnVault(), InMemoryConversationLog()
-    middleware = MemoryMiddleware(vault=vault, log=log, model="offline")
-    agent = create_agent(
-        asked_for(schema, strategy), middleware=[middleware], response_format=strategy(schema), checkpointer=saver
-    )
-    runner = TurnRunner(agent, vault=vault)
-    state = asyncio.run(runner.ainvoke(said(), THREAD)) if face == "async" else runner.invoke(said(), THREAD)
-    args = {"email": EMAIL, "floor": 3}
-    assert state["structured_response"] == (args if isinstance(schema, dict) else schema(**args))
-    assert json.loads(state["messages"][-1].text) == args
-    values = agent.get_state(THREAD).values
-    assert [m.type for m in values["messages"]] == ["human", "ai"]
-    assert json.loads(values["messages"][-1].text)["email"].startswith("<EMAIL:")
-    assert EMAIL not in kept(agent, saver)
+def test_a_structured_response_is_the_answer_and_nothing_of_its_values_is_stored(saver, strategy, schema, face):
+    log = InMemoryConversationLog()
+
+    def run(saver, *middleware):
+        agent = create_agent(
+            asked_for(schema, strategy), middleware=middleware, response_format=strategy(schema), checkpointer=saver
+        )
+        return asyncio.run(agent.ainvoke(said(), THREAD)) if face == "async" else agent.invoke(said(), THREAD)
+
+    state = run(saver, MemoryMiddleware(vault=InMemoryTurnVault(), log=log, model="offline"))
+    if isinstance(saver, RedactingSaver):
+        stock = run(InMemorySaver())
+        assert state["structured_response"] == stock["structured_response"]
+        assert [(m.type, m.content) for m in state["messages"]] == [(m.type, m.content) for m in stock["messages"]]
+    else:
+        assert [m.type for m in state["messages"]] == ["human", "ai"]
+        assert json.loads(state["messages"][-1].text)["email"].startswith("<EMAIL:")
+    assert EMAIL not in kept(saver)
     assert json.loads(log.turns[0].output_text) == {"email": "<EMAIL>", "floor": 3}
 
 
 def test_a_structured_response_of_an_earlier_turn_is_no_answer_to_this_one():
-    vault = InMemoryTurnVault()
+    log = InMemoryConversationLog()
     model = ScriptedChatModel(
         responses=[
             AIMessage("", tool_calls=[{"name": "Contact", "args": {"email": EMAIL}, "id": "c1"}]),
@@ -109,15 +111,14 @@ def test_a_structured_response_of_an_earlier_turn_is_no_answer_to_this_one():
     )
     agent = create_agent(
         model,
-        middleware=[MemoryMiddleware(vault=vault, model="offline")],
+        middleware=[MemoryMiddleware(vault=InMemoryTurnVault(), log=log, model="offline")],
         response_format=ToolStrategy(Contact),
         checkpointer=InMemorySaver(),
     )
-    runner = TurnRunner(agent, vault=vault)
-    runner.invoke(said(), THREAD)
-    state = runner.invoke(said("Bye!"), THREAD)
+    agent.invoke(said(), THREAD)
+    state = agent.invoke(said("Bye!"), THREAD)
     assert [m.type for m in state["messages"]] == ["human", "ai", "human", "ai"]
-    assert state["messages"][-1].text == "Good bye."
+    assert state["messages"][-1].text == log.turns[-1].output_text == "Good bye."
 
 
 @pytest.fixture
@@ -162,37 +163,34 @@ DECISIONS = [
 @pytest.mark.fast_cases(3)
 @pytest.mark.parametrize("house", HOUSES, ids="-".join)
 @pytest.mark.parametrize("decided", DECISIONS, ids=[decision["type"] for decision, _ in DECISIONS])
-def test_who_approves_sees_real_values_and_no_checkpoint_has_them(send, sent, saver, house, decided):
+def test_who_approves_sees_real_values_and_none_of_them_is_stored(send, sent, house, decided):
     first, mode, face = house
     decision, reached = decided
-    vault = InMemoryTurnVault()
-    model, agent = supervised(send, saver, vault, first=first, mode=mode)
-    runner = TurnRunner(agent, vault=vault)
+    saver = RedactingSaver(InMemorySaver())
+    model, agent = supervised(send, saver, InMemoryTurnVault(), first=first, mode=mode)
 
     def run(given):
-        return asyncio.run(runner.ainvoke(given, THREAD)) if face == "async" else runner.invoke(given, THREAD)
+        return asyncio.run(agent.ainvoke(given, THREAD)) if face == "async" else agent.invoke(given, THREAD)
 
     (pause,) = run(said())["__interrupt__"]
     asked = pause.value["action_requests"][0] if mode == "batched" else pause.value
     assert asked["args"] == {"to": EMAIL}
     assert EMAIL in asked["description"]
-    assert EMAIL not in kept(agent, saver)
+    assert EMAIL not in kept(saver)
     state = run(resumed(pause, decision, mode))
     assert sent == reached
     assert state["messages"][-1].text == "Done."
-    assert OTHER not in kept(agent, saver)
+    assert OTHER not in kept(saver)
     if decision["type"] in ("reject", "respond"):
         assert OTHER in model.prompts[-1][-1].text
 
 
 @pytest.mark.parametrize("mode", ["batched", "per_call"])
-def test_an_edit_with_a_placeholder_runs_nothing(send, sent, mode):
-    vault = InMemoryTurnVault()
-    model, agent = supervised(send, InMemorySaver(), vault, mode=mode)
-    runner = TurnRunner(agent, vault=vault)
-    (pause,) = runner.invoke(said(), THREAD)["__interrupt__"]
+def test_an_edit_with_a_placeholder_runs_nothing(send, sent, saver, mode):
+    model, agent = supervised(send, saver, InMemoryTurnVault(), mode=mode)
+    (pause,) = agent.invoke(said(), THREAD)["__interrupt__"]
     edit = {"type": "edit", "edited_action": {"name": "send", "args": {"to": "<EMAIL>"}}}
-    runner.invoke(resumed(pause, edit, mode), THREAD)
+    agent.invoke(resumed(pause, edit, mode), THREAD)
     assert sent == []
     assert "unresolved_placeholder" in model.prompts[-1][-1].text
 
@@ -206,18 +204,16 @@ def test_an_answer_of_another_form_reaches_its_node_as_it_is(saver):
         heard.append(interrupt("Where to?"))
         return "told"
 
-    vault = InMemoryTurnVault()
     call = {"name": "ask", "args": {}, "id": "c1"}
     model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage("Done.")])
     agent = create_agent(
         model,
         tools=[ask],
-        middleware=[MemoryMiddleware(vault=vault, model="offline")],
+        middleware=[MemoryMiddleware(vault=InMemoryTurnVault(), model="offline")],
         checkpointer=saver,
     )
-    runner = TurnRunner(agent, vault=vault)
-    runner.invoke(said(), THREAD)
-    runner.invoke(Command(resume={"to": EMAIL}), THREAD)
+    agent.invoke(said(), THREAD)
+    agent.invoke(Command(resume={"to": EMAIL}), THREAD)
     assert heard == [{"to": EMAIL}]
 
 

@@ -55,7 +55,7 @@ def open_runner(embeddings):
                 chat_model=model, short_term=storage.short_term, vault=vault, settings=chosen, **parts
             )
             graph = builder.compile(checkpointer=saver)
-            yield TurnRunner(graph, short_term=storage.short_term, vault=vault), model
+            yield TurnRunner(graph, short_term=storage.short_term), model
 
     return opened
 

@@ -8,7 +8,7 @@ from langchain_core.tools import ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
-from discreet.checkpoint import RedactingSaver
+from discreet.checkpoint import CheckpointPolicy, RedactingSaver
 from discreet.graph import build_graph
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.redaction import InMemoryTurnVault
@@ -70,11 +70,15 @@ async def test_the_tool_ends_the_turn_and_its_text_is_not_kept(saver):
     assert [m.text for m in model.prompts[1][1:]] == ["Show me my invoice.", LINE, "Thanks!"]
 
 
-async def test_the_text_of_a_tool_that_may_be_told_is_kept_whole_and_redacted(saver):
-    model = ScriptedChatModel(responses=[calls("get_invoice")])
+@pytest.mark.parametrize("redacting", [False, True])
+async def test_the_text_of_a_tool_that_may_be_told_is_kept_whole_and_redacted(redacting):
+    """What the graph and the log may tell is up to `told_tools`; what our checkpointer stores, to its policy."""
+    model, stock = ScriptedChatModel(responses=[calls("get_invoice")]), InMemorySaver()
+    saver = RedactingSaver(stock, policy=CheckpointPolicy(direct_tools=["get_invoice"])) if redacting else stock
     graph = build(model, told_tools=["get_invoice"]).compile(checkpointer=saver)
     state = await graph.ainvoke(ASKED, THREAD, context=ANN)
-    answer = state["messages"][-1].text
+    assert state["messages"][-1].text.endswith("THE END")
+    answer = stock.get_tuple(THREAD).checkpoint["channel_values"]["messages"][-1].text
     assert answer.endswith("THE END")
     assert "12 apples" in answer
     assert "planted.name" not in answer

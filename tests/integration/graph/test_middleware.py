@@ -100,7 +100,7 @@ def test_a_greeting_skips_the_retrieval(memories, ask):
     assert "parrots" not in model.prompts[0][0].text
 
 
-def test_a_tool_that_fails_tells_the_model_a_typed_error(ask):
+def test_in_a_masked_state_a_tool_that_fails_tells_the_model_a_typed_error(ask):
     @tool
     def broken() -> str:
         """Fail."""
@@ -108,12 +108,17 @@ def test_a_tool_that_fails_tells_the_model_a_typed_error(ask):
 
     call = {"name": "broken", "args": {}, "id": "c1"}
     model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage("Sorry.")])
-    agent = create_agent(model, tools=[broken], middleware=[MemoryMiddleware(model="offline")])
+    agent = create_agent(model, tools=[broken], middleware=[MemoryMiddleware(mask=True, model="offline")])
     assert ask(agent, "Go on, please do it")["messages"][-1].text == "Sorry."
     assert json.loads(model.prompts[1][-1].text)["error"]["code"] == "tool_failed"
+    agent = create_agent(
+        ScriptedChatModel(responses=[AIMessage("", tool_calls=[call])]), [broken], middleware=[MemoryMiddleware()]
+    )
+    with pytest.raises(OSError, match="secret host name"):
+        ask(agent, "Go on, please do it")
 
 
-def test_the_tool_loop_ends_with_an_answer(ask):
+def test_the_tool_loop_of_a_managed_conversation_ends_with_an_answer(ask):
     @tool
     def look_up() -> str:
         """Look something up."""
@@ -125,7 +130,7 @@ def test_the_tool_loop_ends_with_an_answer(ask):
         return asked if "limit of tool calls" not in messages[0].text else AIMessage("This is all I found.")
 
     model = ScriptedChatModel(responses=[answer] * 4)
-    middleware = MemoryMiddleware(settings=Settings(tool_loop_limit=3), model="offline")
+    middleware = MemoryMiddleware(conversation="managed", settings=Settings(tool_loop_limit=3), model="offline")
     agent = create_agent(model, tools=[look_up], middleware=[middleware])
     assert ask(agent, "Look it up for me")["messages"][-1].text == "This is all I found."
     assert model.tools == [["look_up"]] * 3 + [[]]
@@ -143,7 +148,9 @@ def test_an_agent_that_never_ends_is_ended_flagged_and_told_apart_by_model_and_i
         return AIMessage("", tool_calls=[call], response_metadata={"model_name": "small-2026"})
 
     log = InMemoryConversationLog()
-    middleware = MemoryMiddleware(memories=memories, log=log, settings=Settings(tool_loop_limit=2), model="offline")
+    middleware = MemoryMiddleware(
+        conversation="managed", memories=memories, log=log, settings=Settings(tool_loop_limit=2), model="offline"
+    )
     model = ScriptedChatModel(responses=[asks] * 9)
     agent = create_agent(model, tools=[look_up], system_prompt="Be brief.", middleware=[middleware])
     assert ask(agent, "I can't breathe")["messages"][-1].text == UNFINISHED

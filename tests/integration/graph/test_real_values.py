@@ -185,7 +185,7 @@ async def test_a_vault_that_fails_costs_the_values_and_never_the_turn(send, rece
 async def test_after_the_turn_the_vault_holds_what_the_conversation_shows_and_no_message():
     vault = InMemoryTurnVault()
     compiled = build_graph(
-        chat_model=ScriptedChatModel(responses=[AIMessage(f"It is {EMAIL}.")]), vault=vault
+        chat_model=ScriptedChatModel(responses=[AIMessage(f"It is {EMAIL}.")]), vault=vault, mask=True
     ).compile()
     await play(compiled, "1")
     (turn,) = vault._turns.values()

@@ -71,18 +71,20 @@ def send(request, chat):
 
 
 @pytest.mark.parametrize("by", ["input", "command"])
-async def test_the_turn_goes_on_with_the_result(send, chat, model, log, by):
+async def test_the_turn_goes_on_with_the_result(send, chat, saver, model, log, by):
     asked = await send({"messages": [HumanMessage(f"Look for {ANN}", id="m1")]})
     assert [call["id"] for call in asked[-1].tool_calls] == ["c1"]
-    result = {"messages": [ToolMessage(f"A page of {BOB}", tool_call_id="c1")]}
+    result = {"messages": [ToolMessage(f"A page of {BOB}", tool_call_id="c1", id="r1")]}
     ended = await send(result if by == "input" else Command(update=result, goto="assistant"))
-    assert [(message.type, message.id) for message in ended] == [("human", "m1"), ("ai", "a2")]
+    is_open = isinstance(saver, RedactingSaver)
+    between = [("ai", "a1"), ("tool", "r1")] if is_open else []
+    assert [(message.type, message.id) for message in ended] == [("human", "m1"), *between, ("ai", "a2")]
     assert [message.text for message in model.prompts[-1][1:]] == [
         f"Look for {ANN}",
         f"Looking for {ANN}.",
         f"A page of {BOB}",
     ]
-    assert (BOB in ended[-1].text) is isinstance(chat, TurnRunner)
+    assert (BOB in ended[-1].text) is (is_open and isinstance(chat, TurnRunner))
     assert [turn.output_text for turn in log.turns] == ["It says: A page of <EMAIL>"]
 
 

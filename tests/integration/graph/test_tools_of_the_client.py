@@ -68,14 +68,18 @@ async def storage(database):
         yield storage
 
 
-@pytest.fixture(params=["stock", "redacting"])
+SAVERS = {"stock": InMemorySaver, "redacting": lambda: RedactingSaver(InMemorySaver())}
+HOUSES = {"template": template, "middleware": agent}
+
+
+@pytest.fixture(params=SAVERS)
 def saver(request):
-    return InMemorySaver() if request.param == "stock" else RedactingSaver(InMemorySaver())
+    return SAVERS[request.param]()
 
 
-@pytest.fixture(params=[template, agent], ids=["template", "middleware"])
+@pytest.fixture(params=HOUSES)
 def chat(request, storage, saver):
-    graph = request.param(storage, saver)
+    graph = HOUSES[request.param](storage, saver)
 
     async def send(*messages):
         config = {"configurable": {"thread_id": "1", "user_id": "ann"}}
@@ -112,12 +116,13 @@ async def test_what_was_said_is_kept_while_no_result_has_come(storage, chat):
 
 
 @pytest.mark.parametrize("extracted", [False, True])
-async def test_the_whole_turn_takes_its_place_once_the_result_has_come(storage, chat, extracted):
+async def test_the_whole_turn_takes_its_place_once_the_result_has_come(storage, chat, saver, extracted):
     await chat(HumanMessage(SAID[0], id="m1"))
     if extracted:
         assert await facts(storage) == (1, 1)
     said = await chat(ToolMessage("a page", tool_call_id="c1"))
-    assert said == [("human", SAID[0]), ("ai", "Answer after 1 results.")]
+    steps = [("ai", "Let me look."), ("tool", "a page")] if isinstance(saver, RedactingSaver) else []
+    assert said == [("human", SAID[0]), *steps, ("ai", "Answer after 1 results.")]
     assert await kept(storage) == (
         [(SAID[0], "Answer after 1 results.")],
         [(0, f"User: {SAID[0]}"), (1, "Assistant: Answer after 1 results.")],
@@ -126,7 +131,11 @@ async def test_the_whole_turn_takes_its_place_once_the_result_has_come(storage, 
     assert (await facts(storage))[0] == (0 if extracted else 1)
 
 
+@pytest.mark.parametrize(
+    ("chat", "saver"), [("template", "stock"), ("template", "redacting"), ("middleware", "redacting")], indirect=True
+)
 async def test_a_turn_that_the_user_leaves_stays_beside_the_next(storage, chat):
+    """Of an agent under a stock checkpointer the state stays as it is: there the model is sent a call without a result."""
     await chat(HumanMessage(SAID[0], id="m1"))
     said = await chat(HumanMessage(SAID[1], id="m2"))
     assert said == [
@@ -148,15 +157,18 @@ async def test_a_turn_that_the_user_leaves_stays_beside_the_next(storage, chat):
     assert (await facts(storage))[0] == 2
 
 
-async def test_of_the_servers_tools_in_a_turn_that_is_left_nothing_stays(storage, saver):
+async def test_of_the_servers_tools_in_a_turn_that_is_left_nothing_is_stored(storage):
+    """While it runs the state has them, as under the stock checkpointer; only the call that has no result is gone."""
+    saver = RedactingSaver(InMemorySaver())
     graph, config = agent(storage, saver), {"configurable": {"thread_id": "1", "user_id": "ann"}}
     asked = HumanMessage(f"Note first: {SAID[0]}", id="m1")
     await graph.ainvoke({"messages": [asked]}, config)
-    state = await graph.ainvoke({"messages": [HumanMessage(SAID[1], id="m2")]}, config)
-    assert [(m.type, m.text) for m in state["messages"]][:3] == [
+    await graph.ainvoke({"messages": [HumanMessage(SAID[1], id="m2")]}, config)
+    stored = saver.inner.get_tuple(config).checkpoint["channel_values"]["messages"]
+    assert [(m.type, m.text) for m in stored][:3] == [
         ("human", asked.text),
         ("ai", "Let me look."),
         ("human", SAID[1]),
     ]
-    assert not any(getattr(m, "tool_calls", ()) for m in state["messages"])
+    assert not any(getattr(m, "tool_calls", ()) for m in stored)
     assert [text for text, _ in (await kept(storage))[0]] == [asked.text, SAID[1]]
