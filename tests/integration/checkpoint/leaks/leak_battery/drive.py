@@ -28,24 +28,25 @@ def make_scenes(
     face: Face,
     durabilities: Iterable[str],
     *,
-    scenarios: Iterable[str] = tuple(SCENARIOS),
+    scenarios: Iterable[str] | None = None,
     stories: Mapping[str, Story] = STORIES,
     every: int = 1,
+    table: Mapping[str, Scenario] = SCENARIOS,
 ) -> Scenes:
-    """Return a scene for the stories that each scenario can play: `every` third, say, others with each durability.
+    """Return a scene for the stories that each scenario of `table` can play: `every` third, say, others with each durability.
 
     Only an async call can be cancelled.
     """
     played = [
         (name, story, durability)
-        for durability, name, story in product(durabilities, scenarios, stories)
-        if (story in SCENARIOS[name].stories or story not in STORIES)
+        for durability, name, story in product(durabilities, table if scenarios is None else scenarios, stories)
+        if (story in table[name].stories or story not in STORIES)
         and (face == "async" or all(step.ending != "cancelled" for step in stories[story]))
     ]
     return [
         (
-            Scene(plants, name, story, number, stories[story], face, durability, SCENARIOS[name].conversation),
-            SCENARIOS[name],
+            Scene(plants, name, story, number, stories[story], face, durability, table[name].conversation),
+            table[name],
         )
         for number, (name, story, durability) in enumerate(played)
         if (number + DURABILITIES.index(durability) + FACES.index(face)) % every == 0
