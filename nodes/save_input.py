@@ -93,7 +93,9 @@ def make_save_input(
         if begins is not None and not messages:  # LangGraph begins a thread anew whose paused turn is to be resumed
             await begins.check_run(run.user_id, run.thread_id or "", datetime.now(UTC) - timedelta(seconds=mask.pause))
         if lenient and not (messages and isinstance(messages[-1], HumanMessage)):
-            return {request_key: None, gate_key: None, memories_key: []}
+            masked = await (await mask.turn(messages)).masked(messages)
+            changed = [now for now, was in zip(masked, messages, strict=True) if now is not was]
+            return {messages_key: changed, request_key: None, gate_key: None, memories_key: []}
         if lenient:
             message, before, media = messages[-1], messages[:-1], await _media_if_any(check, messages[-1])
         else:

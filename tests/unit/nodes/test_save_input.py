@@ -130,6 +130,9 @@ async def test_a_lenient_one_takes_what_comes_and_begins_a_turn_with_the_users_m
         assert state["request"]["message_id"] == state["messages"][-1].id
     assert (await run_node(node, {"messages": [AIMessage("Hello, I am Bob.")]}))["request"] is None
     assert (await run_node(node, {"messages": []}))["request"] is None
+    masking = make_save_input(lenient=True, mask=TurnMask(masks=True))
+    (said,) = (await run_node(masking, {"messages": [AIMessage("I am bob@example.com.")]}))["messages"]
+    assert "bob@" not in said.text
 
 
 async def test_media_over_the_limit_is_refused(run_node):
