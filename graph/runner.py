@@ -3,44 +3,59 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal, cast
+from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command, StateSnapshot, StreamMode
 
-from discreet.background_loop import wait_for
 from discreet.checkpoint.answers import is_answer
-from discreet.graph.again import repeated_parts
-from discreet.graph.deliveries import DELIVERY, Deliveries
-from discreet.graph.node_mask import mask_of
-from discreet.graph.once import once
-from discreet.graph.outage import messages_in, run_through_outage
-from discreet.graph.streams import Graph, Part, Shape, reply_parts
-from discreet.graph.thread_turns import ThreadTurns
+from discreet.driver_errors import storage_errors
+from discreet.errors import StorageUnavailableError
+from discreet.graph.deliveries import Deliveries, Delivery, count, delivery_of, reply_to
+from discreet.graph.once import OnceGraph, attributes_of, once, upto
+from discreet.graph.streams import Graph, Part, Shape, blocking, messages_in, replied
+from discreet.metrics import outage_turns
 from discreet.nodes.background_tasks import drain
 from discreet.nodes.input_check import messages_of
 from discreet.nodes.run import Run, run_of
-from discreet.ports import Done, Running, ShortTermStore, of_thread
-from discreet.prompts.texts import render_reply
+from discreet.nodes.short_term import tolerant
+from discreet.ports import Done, Round, Running, ShortTermStore, of_thread
+from discreet.redaction.same_text import is_same_text
 from discreet.settings import load_settings
 from discreet.spans import under_span
 from discreet.state.message_text import text_of
 
-END: Final = object()
+logger = logging.getLogger(__name__)
 
 
-class TurnRunner:
-    """Runs a compiled graph, one turn a call, in the place of the graph's own `invoke`, `stream` and their like.
+@dataclass(frozen=True, kw_only=True)
+class Turns:
+    """How a runner runs turns."""
+
+    short_term: ShortTermStore | None
+    deliveries: Deliveries
+    one_at_a_time: bool
+    default_user: str | None
+    max_media_bytes: int
+
+
+class TurnRunner(OnceGraph):
+    """A compiled graph for a service: `invoke`, `stream`, `get_state` and all else are LangGraph's.
 
     A message that is delivered again gets the first one's answer, or a polite reply while that is still being made: a text
     for three seconds, a recording for as long as its answer is kept (24 h). If the checkpointer can't be reached the turn
     is answered all the same, from what the short-term store has of the thread, and is not kept; a log event and a metric
     say so.
+
+    Raises, from all that runs it:
+        InputError: The message is refused, or the user_id can't be used.
+        ThreadBusyError: With `one_at_a_time`, other turns of the thread took longer than one waits for them.
+        StorageUnavailableError: The checkpointer failed while the turn was under way.
 
     Example:
         >>> from langgraph.checkpoint.memory import InMemorySaver
@@ -56,193 +71,149 @@ class TurnRunner:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Graph | None = None,
         *,
         short_term: ShortTermStore | None = None,
-        default_user: str | None = None,
-        max_media_bytes: int | None = None,
-        messages_key: str = "messages",
         one_at_a_time: bool = False,
+        **attributes: Any,
     ) -> None:
         """Run `graph`.
 
         Args:
             graph: Compiled, with whatever checkpointer.
             short_term: Where deliveries are claimed, for example `storage.short_term`; None: every delivery runs.
-            default_user: user_id for runs that name none.
-            max_media_bytes: As the graph has it. Default: DISCREET_MAX_MEDIA_BYTES.
-            messages_key: State key of the messages.
             one_at_a_time: Whether turns of one thread wait for each other, up to 20 seconds, in all processes that share `short_term`.
+            attributes: What `copy` gives in the place of all of these.
         """
-        self._graph: Graph = once(graph)
-        self._short_term = short_term
-        self._deliveries = Deliveries(short_term, max_media_bytes=max_media_bytes or load_settings().max_media_bytes)
-        self._redactor = mask_of(graph).redactor
-        self._turns = ThreadTurns(short_term if one_at_a_time else None)
-        self._default_user = default_user
-        self._key = messages_key
+        if graph is not None:
+            graph, settings = once(graph), load_settings()
+            turns = Turns(
+                short_term=short_term,
+                deliveries=Deliveries(short_term),
+                one_at_a_time=one_at_a_time,
+                default_user=settings.default_user,
+                max_media_bytes=(graph.input_check or settings).max_media_bytes,
+            )
+            attributes = {**attributes_of(graph), "turns": turns}
+        self.turns: Turns = attributes.pop("turns")
+        super().__init__(**attributes)
 
-    def invoke(
-        self,
-        input: Mapping[str, Any] | Command[Any] | None,
-        config: RunnableConfig | None = None,
-        *,
-        context: Any = None,
-        **options: Any,
-    ) -> dict[str, Any]:
-        """Do what `ainvoke` does, blocking."""
-        return wait_for(self.ainvoke(input, config, context=context, **options))
-
-    async def ainvoke(
-        self,
-        input: Mapping[str, Any] | Command[Any] | None,
-        config: RunnableConfig | None = None,
-        *,
-        context: Any = None,
-        **options: Any,
-    ) -> dict[str, Any]:
-        """Run one turn and return the state after it, as the graph's own `ainvoke` does.
-
-        `Command(resume=…)` answers a paused turn; None goes on with one. `options` are LangGraph's, such as `durability`.
-
-        Raises:
-            InputError: The message is refused, or the user_id can't be used.
-            ThreadBusyError: With `one_at_a_time`, other turns of the thread took longer than one waits for them.
-            StorageUnavailableError: The checkpointer failed while the turn was under way.
-        """
-        state: dict[str, Any] = {}
-        paused: list[Any] = []
-        options = {"output_keys": self._graph.output_channels, **options}
-        async with aclosing(self._turn(input, config, context, Shape(["updates", "values"]), options)) as parts:
-            async for part in parts:
-                if part.mode == "values":
-                    state = part.data
-                elif "__interrupt__" in part.data:
-                    paused += part.data["__interrupt__"]
-        return {**state, "__interrupt__": paused} if paused else state
-
-    def stream(
-        self,
-        input: Mapping[str, Any] | Command[Any] | None,
-        config: RunnableConfig | None = None,
-        **options: Any,
-    ) -> Generator[Any]:
+    def stream(self, input: Any, config: Any = None, **options: Any) -> Generator[Any]:
         """Do what `astream` does, blocking."""
-        events = self.astream(input, config, **options)
-        try:
-            while (event := wait_for(_next(events))) is not END:
-                yield event
-        finally:
-            wait_for(events.aclose())
+        yield from blocking(self.astream(input, config, **options))
 
-    async def astream(
-        self,
-        input: Mapping[str, Any] | Command[Any] | None,
-        config: RunnableConfig | None = None,
-        *,
-        context: Any = None,
-        stream_mode: StreamMode | Sequence[StreamMode] | None = None,
-        subgraphs: bool = False,
-        version: Literal["v1", "v2"] = "v1",
-        **options: Any,
-    ) -> AsyncGenerator[Any]:
+    async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:
         """Run one turn and yield what the graph's own `astream` does, in all of its modes.
 
-        A message whose stream is given up by who reads it counts as not answered. `input`, `options` and errors: see `ainvoke`.
+        A message whose stream is given up by who reads it counts as not answered.
         """
-        shape = Shape(stream_mode or self._graph.stream_mode, subgraphs, version)
-        async with aclosing(self._turn(input, config, context, shape, options)) as parts:
+        shape = Shape.of(options, self.stream_mode)
+        run = run_of(self._configurable(config), options.get("context"), default_user=self.turns.default_user)
+        turn = under_span(self._turn(input, config, options, shape, run), "turn", thread_id=run.thread_id or "")
+        async with aclosing(turn) as parts:
             async for part in parts:
-                yield shape.shaped(part)
-
-    def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """Do what `aget_state` does, blocking."""
-        return wait_for(self.aget_state(config, subgraphs=subgraphs))
-
-    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """Return the state of a thread as the graph's own `aget_state` does."""
-        return await self._graph.aget_state(config, subgraphs=subgraphs)
-
-    def update_state(self, config: RunnableConfig, values: Any, as_node: str | None = None) -> RunnableConfig:
-        """Do what `aupdate_state` does, blocking."""
-        return wait_for(self.aupdate_state(config, values, as_node))
-
-    async def aupdate_state(self, config: RunnableConfig, values: Any, as_node: str | None = None) -> RunnableConfig:
-        """Change the state of a thread as the graph's own `aupdate_state` does: the checkpointer gets `values` as they are."""
-        return await self._graph.aupdate_state(config, values, as_node)
+                if part.mode in shape.modes:
+                    yield shape.shaped(part)
 
     async def aclose(self) -> None:
         """Wait for the work beside the turns, 20 seconds at most; before the storage is closed."""
         await drain()
 
-    def _turn(
-        self, given: Any, config: RunnableConfig | None, context: Any, shape: Shape, options: Mapping[str, Any]
+    async def _turn(
+        self, given: Any, config: Any, options: Mapping[str, Any], shape: Shape, run: Run
     ) -> AsyncGenerator[Part]:
-        thread = ((config or {}).get("configurable") or {}).get("thread_id")
-        return under_span(
-            self._parts(given, config, context, shape, options), "turn", thread_id="" if thread is None else str(thread)
-        )
-
-    async def _parts(
-        self, given: Any, config: RunnableConfig | None, context: Any, shape: Shape, options: Mapping[str, Any]
-    ) -> AsyncGenerator[Part]:
-        """Run one turn; yield the parts of it that `shape` asks for."""
-        run = _run_of(config, context, default_user=self._default_user)
-        given, messages = self._taken(given)
-        delivery, claim = await self._deliveries.claim(run, messages[-1] if messages else None)
-        if isinstance(claim, Done | Running):
-            for part in await self._again(messages, claim, config, shape):
-                yield part
-            return
-        said: list[BaseMessage] = []
-        play = partial(shape.parts, config=config, context=context, options=options)
-        through = partial(run_through_outage, run=run, short_term=self._short_term, messages_key=self._key)
-        try:
-            async with self._turns.one(run), aclosing(through(play, self._graph, given)) as parts:
+        messages: list[BaseMessage] = []
+        if isinstance(given, Mapping):
+            messages = messages_of(given.get(self.messages_key))
+            given = {**given, self.messages_key: messages}
+        delivery = await self._delivery(messages, run)
+        async with self.turns.deliveries.turn(delivery) as turn:
+            count(delivery, turn.claim)
+            if isinstance(turn.claim, Done | Running):
+                for part in await self._repeated(turn.claim, messages, config, shape, run):
+                    yield part
+                return
+            said: list[BaseMessage] = []
+            alone = self.turns.deliveries.thread(run) if self.turns.one_at_a_time else nullcontext()
+            through = self._through_outage(given, config, options, shape, run)
+            async with alone, aclosing(through) as parts:
                 async for part in parts:
                     if part.mode == "values" and not part.place:
-                        said = messages_in(part.data, self._key)
-                    if part.mode in shape.modes:
-                        yield part
-        except BaseException:  # cancelled, given up or failed, the message was not answered: its next delivery is
-            await self._deliveries.release(delivery, claim)
-            raise
-        if delivery is not None and (answer := await self._kept(said, run)):
-            await self._deliveries.finish(delivery, claim, answer)
+                        said = messages_in(part.data, self.messages_key)
+                    yield part
+            turn.waits = not (said and is_answer(said[-1]))
+            if delivery is not None and not turn.waits:
+                redactor = of_thread(self.redactor, run.thread_id)
+                turn.answer = await asyncio.to_thread(redactor.redact, text_of(said[-1]))
 
-    async def _kept(self, messages: Sequence[BaseMessage], run: Run) -> str:
-        """Return the answer that ends the turn as it is kept, redacted; empty if it paused."""
-        if not (messages and is_answer(messages[-1])):
-            return ""
-        return await asyncio.to_thread(of_thread(self._redactor, run.thread_id).redact, text_of(messages[-1]))
+    async def _delivery(self, messages: Sequence[BaseMessage], run: Run) -> Delivery | None:
+        if self.turns.short_term is None or not messages or not isinstance(messages[-1], HumanMessage):
+            return None
+        return await asyncio.to_thread(delivery_of, run, messages[-1], max_media_bytes=self.turns.max_media_bytes)
 
-    async def _again(
-        self, messages: Sequence[BaseMessage], claim: Done | Running, config: RunnableConfig | None, shape: Shape
+    async def _repeated(
+        self, claim: Done | Running, messages: Sequence[BaseMessage], config: Any, shape: Shape, run: Run
     ) -> list[Part]:
-        """Return the parts of a run that gives what the first delivery got: its answer as the thread has it, or a request for patience."""
-        if isinstance(claim, Running):
-            text = render_reply("still_working", text_of(messages[-1]))
-            reply = AIMessage(text, response_metadata={DELIVERY: "still_working"})
-            return reply_parts(messages, reply, shape, node=DELIVERY, messages_key=self._key)
-        thread = _run_of(config, None).thread_id
-        is_kept = isinstance(self._graph.checkpointer, BaseCheckpointSaver) and thread is not None
-        state = await self._graph.aget_state(cast("RunnableConfig", config)) if is_kept else None
-        redactor = of_thread(self._redactor, thread)
-        return await asyncio.to_thread(
-            repeated_parts, messages, claim.answer, state, shape=shape, key=self._key, redactor=redactor
-        )
+        """Return the parts of a run that gives what the first delivery got, as the thread has it where it does."""
+        key = self.messages_key
+        if isinstance(claim, Done) and isinstance(self.checkpointer, BaseCheckpointSaver) and run.thread_id is not None:
+            state = await self.aget_state(config)
+            there, redactor = messages_in(state.values, key), of_thread(self.redactor, run.thread_id)
 
-    def _taken(self, given: Any) -> tuple[Any, list[BaseMessage]]:
-        """Return an input with its messages as such, and these; a command or None as it is."""
-        if not isinstance(given, Mapping):
-            return given, []
-        messages = messages_of(given.get(self._key))
-        return {**given, self._key: messages}, messages
+            def is_it(message: BaseMessage) -> bool:
+                return is_answer(message) and is_same_text(claim.answer, text_of(message), redactor)
+
+            if places := await asyncio.to_thread(lambda: [at for at, each in enumerate(there) if is_it(each)]):
+                return replied({**state.values, key: upto(there, places[-1])}, shape, key=key)
+        return replied({key: [*messages, reply_to(claim, messages)]}, shape, key=key)
+
+    async def _through_outage(
+        self, given: Any, config: Any, options: Mapping[str, Any], shape: Shape, run: Run
+    ) -> AsyncGenerator[Part]:
+        """Run one turn; if the checkpointer fails before any node was started, without it, after the last rounds of the session.
+
+        If it fails when the answer is there, that is all. In both cases the turn is not kept. What goes on with a paused turn, or
+        with one that waits for a result, can't do without the checkpointer; nor can a turn under way: nothing can say what was done.
+        """
+        begun, said = False, list[BaseMessage]()
+        own = shape.parts(super().astream, given, config, options, needed=("values", "tasks"))
+        try:
+            with storage_errors():
+                async with aclosing(own) as parts:
+                    async for part in parts:
+                        begun = begun or part.mode == "tasks"
+                        if part.mode == "values" and not part.place:
+                            said = messages_in(part.data, self.messages_key)
+                        yield part
+        except StorageUnavailableError:
+            if begun and said and is_answer(said[-1]):
+                _lost("turn")
+                return
+            new = given.get(self.messages_key) if isinstance(given, Mapping) else None
+            if begun or not new or isinstance(new[-1], ToolMessage):
+                raise
+        else:
+            return
+        _lost("thread")
+        given = {**given, self.messages_key: [*await self._last_rounds(run), *new]}
+        alone = partial(OnceGraph.astream, self.copy({"checkpointer": None}))
+        async with aclosing(shape.parts(alone, given, config, options, needed=("values",))) as parts:
+            async for part in parts:
+                yield part
+
+    async def _last_rounds(self, run: Run) -> list[BaseMessage]:
+        """Return what the session has; each message of the user's has its request's id, by which it is known if it was forgotten."""
+        if self.turns.short_term is None or run.user_id is None or run.thread_id is None:
+            return []
+        call = self.turns.short_term.recent_rounds(run.user_id, run.thread_id)
+        rounds: list[Round] = await tolerant("recent_rounds", call, otherwise=[])
+        return [
+            message
+            for each in rounds
+            for message in (HumanMessage(each.input_text, id=each.request_id), AIMessage(each.output_text))
+        ]
 
 
-async def _next(events: AsyncGenerator[Any]) -> Any:
-    return await anext(events, END)
-
-
-def _run_of(config: RunnableConfig | None, context: Any, *, default_user: str | None = None) -> Run:
-    return run_of((config or {}).get("configurable") or {}, context, default_user=default_user)
+def _lost(what: str) -> None:
+    outage_turns.labels(what).inc()
+    logger.warning("checkpointer_unreachable lost=%s", what)

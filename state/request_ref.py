@@ -11,8 +11,11 @@ LangGraph keeps keys that begin so out of metadata and traces. Under that name t
 request's body was redacted, by `part_key` of the names in `REQUEST_PARTS`. The values by placeholder, which the answer to
 this request may show its owner, are apart, under `values_ref`: an answer then needs no media of the request."""
 
+REQUEST_MESSAGE: Final = "__discreet_message"
+"""Key of `configurable`: the id under which the message of a run came first, set by the server alone where it comes again."""
+
 REQUEST_DELIVERY: Final = "__discreet_delivery"
-"""Key of `configurable`: the name under which all deliveries of one message find its answer, set by the server alone."""
+"""Key of `configurable`: the name that all deliveries of the message of a run without a thread share, set by the server alone."""
 
 REQUEST_PARTS: Final = ("input", "command", "context", "update", "goto")
 """Parts of a body that creates a run, as it spells them. `input` is what resumes a paused run in the event protocol,

@@ -1,11 +1,12 @@
-"""What is told of an exception that leaves a graph."""
+"""What is told of an exception that leaves a graph, and what LangGraph logs of it: its class, and nothing that it says."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from langgraph.errors import EmptyInputError as NoInputError
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
@@ -14,6 +15,9 @@ from discreet.errors import DiscreetError, EmptyInputError, RunFailedError
 
 KEPT = (GraphRecursionError, GraphBubbleUp, TimeoutError, asyncio.CancelledError)
 """What callers and servers tell apart by its type."""
+
+LOGGERS: Final = ("langgraph.pregel._retry", "langgraph.stream._types", "langgraph.stream.transformers")
+"""Those that log an exception of a node or a transformer, with its message and traceback, at a retry for example."""
 
 SERVER = "langgraph_api.worker_runtime"
 """Names what the server tries again, in `ALL_RETRIABLE_EXCEPTIONS`. It is there if the server runs us."""
@@ -51,3 +55,26 @@ def _copy(error: BaseException, args: tuple[Any, ...], attributes: dict[str, Any
 
 def _retried() -> tuple[type[BaseException], ...]:
     return tuple(getattr(sys.modules.get(SERVER), "ALL_RETRIABLE_EXCEPTIONS", ()))
+
+
+class ClassOnly(logging.Filter):
+    """Takes the exception out of records, but for the name of its class. Drops no record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change `record` in place; let it pass."""
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if error is not None:
+            said, name = str(error), type(error).__name__
+            told = record.getMessage().split(said)[0] if said else record.getMessage()
+            record.msg, record.args = "%s cause=%s", (told.rstrip(), name)
+            record.exc_info = record.exc_text = None
+        return True
+
+
+_FILTER: Final = ClassOnly()
+
+
+def quieten() -> None:
+    """Take what exceptions say out of LangGraph's logs in this process. Doing it again changes nothing."""
+    for name in LOGGERS:
+        logging.getLogger(name).addFilter(_FILTER)

@@ -8,23 +8,16 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from langchain_core.messages import HumanMessage
 from langgraph.types import Command, Send
 
-from discreet.state.request_ref import REQUEST_REF, part_key
+from discreet.checkpoint.user_input import as_mapping
+from discreet.errors import InputError
+from discreet.graph.guard.objects import IDS
+from discreet.nodes.input_check import messages_of
+from discreet.state.request_ref import REQUEST_MESSAGE, REQUEST_REF, part_key
 
-DECIDED: Final = frozenset(
-    {
-        "user_id",
-        "agent_id",
-        "app_name",
-        "thread_id",
-        "run_id",
-        "assistant_id",
-        "graph_id",
-        "checkpoint_id",
-        "checkpoint_ns",
-    }
-)
+DECIDED: Final = IDS | {"user_id", "agent_id", "app_name"}
 DECIDED_PREFIXES: Final = ("__", "langgraph_", "checkpoint_")
 """Keys of `configurable` that the server alone decides. A request that names them changes nothing."""
 
@@ -85,6 +78,21 @@ def resolved(call: Call, held: Mapping[str, str]) -> Call:
     config = {**(call.config or {}), "configurable": _mirrored(call.configurable, before, context)}
     options = {**call.options, "context": _context(before, context)} if before is not None else call.options
     return Call(given, config, options)
+
+
+def under_first_id(call: Call, key: str) -> Any:
+    """Return the input of a call; a message that came before has the id under which it came first, see `REQUEST_MESSAGE`."""
+    first = call.configurable.get(REQUEST_MESSAGE)
+    given = as_mapping(call.input)
+    if not isinstance(first, str) or given is None:
+        return call.input
+    try:
+        said = messages_of(given.get(key))
+    except InputError:
+        return call.input  # the graph refuses it with the same error
+    if not said or not isinstance(said[-1], HumanMessage):
+        return call.input
+    return {**given, key: [*said[:-1], said[-1].model_copy(update={"id": first})]}
 
 
 class Parts:

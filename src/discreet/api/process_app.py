@@ -140,7 +140,7 @@ def make_process_app(
         redactor=process.redactor,
         vault=process_storage.vault,
         denials=process.denials,
-        deliveries=Deliveries(process_storage.short_term, max_media_bytes=process.settings.max_media_bytes),
+        deliveries=Deliveries(process_storage.short_term),
         dedup_seconds=process.settings.dedup_seconds,
         stored=stored_messages,
         restore=process.settings.restore_replies,

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 from discreet.access.user_keys import default_user_keys
 from discreet.checkpoint import RedactingSaver
 from discreet.errors import CheckpointError, StorageError
-from discreet.graph.again import messages_in
+from discreet.graph.streams import messages_in
 from discreet.shown_keys import shown_key
 from discreet.storage.shared import process_storage
 

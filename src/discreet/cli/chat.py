@@ -18,9 +18,10 @@ from discreet.cli.terminal import plain
 from discreet.errors import DiscreetError
 from discreet.graph import TurnRunner, drain
 from discreet.graph.compiled import compiled_graph
-from discreet.graph.watched import answer_of, piece_of
+from discreet.graph.streams import answer_of, piece_of
 from discreet.state.context import Context
 from discreet.state.message_text import text_of
+from discreet.state.reasoning import SpokenStream
 
 HELP = "/new starts a new conversation, /quit ends. What you type is redacted on disk."
 
@@ -91,6 +92,7 @@ class TerminalChat:
         self.console.print()
 
     async def _stream(self, text: str) -> AsyncIterator[tuple[str, str]]:
+        spoken = SpokenStream()
         async for mode, event in self.turns.astream(
             {"messages": [HumanMessage(text)]},
             {"configurable": {"thread_id": self.thread}},
@@ -98,7 +100,7 @@ class TerminalChat:
             stream_mode=["messages", "updates"],
         ):
             if mode == "messages":
-                if piece := piece_of(event):
+                if piece := spoken.feed(piece_of(event)):
                     yield "token", piece
                 continue
             for part in _notes(event):
@@ -136,7 +138,7 @@ def _notes(event: Any) -> Iterable[tuple[str, str]]:
     """Say what was recalled and what was stored in one step of the graph."""
     for memory in (event.get("retrieve_memories") or {}).get("memories", ()):
         yield "recalled", f"{memory['text']} ({memory['relevance']:.2f})"
-    if answer := answer_of(event.get("persist_filtered")):
+    if answer := answer_of(event):
         yield "answer", answer
     step = event.get("tools")
     messages: list[BaseMessage] = step.get("messages", []) if isinstance(step, dict) else []

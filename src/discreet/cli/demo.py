@@ -28,7 +28,7 @@ from discreet.cli.folders import check_data_folder
 from discreet.cli.planted import search_folder
 from discreet.errors import ConfigurationError
 from discreet.graph.compiled import compiled_graph
-from discreet.graph.watched import PromptWatch, answer_of
+from discreet.graph.streams import PromptWatch, answer_of
 from discreet.redaction.placeholder_key import PLACEHOLDER_KEY
 from discreet.settings import Settings, embedded_only, load_settings, use_data_folder
 from discreet.state.context import Context
@@ -177,7 +177,7 @@ async def _hold(graph: CompiledStateGraph[Any, Any, Any, Any], conversation: Seq
         given = {"messages": [HumanMessage(each.said)]}
         async for event in graph.astream(given, config, context=Context(user_id=USER), stream_mode="updates"):
             each.recalled = (event.get("retrieve_memories") or {}).get("memories", each.recalled)
-            each.answer = answer_of(event.get("persist_filtered")) or each.answer
+            each.answer = answer_of(event) or each.answer
 
 
 async def _look_up(storage: Storage, rounds: Sequence[Round]) -> None:

@@ -61,7 +61,7 @@ class House:
             )
         else:
             graph = build_graph(chat_model=self.model, tools=self.tools, **memory).compile(checkpointer=saver)
-        self.graph = TurnRunner(graph, vault=self.vault) if self.kind.endswith("runner") else graph
+        self.graph = TurnRunner(graph) if self.kind.endswith("runner") else graph
 
     async def say(self, given, message_id="m1", **options):
         said = given if isinstance(given, Command) else {"messages": [HumanMessage(given, id=message_id)]}

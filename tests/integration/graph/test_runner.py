@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg_pool import AsyncConnectionPool
 
+from discreet.checkpoint import RedactingSaver
 from discreet.errors import (
     EmptyInputError,
     ProviderError,
@@ -21,9 +22,8 @@ from discreet.errors import (
     UnsupportedInputError,
 )
 from discreet.graph import TurnRunner, build_graph
-from discreet.graph.deliveries import AUDIO_LEASE, REQUEST_WINDOW
+from discreet.graph.deliveries import REQUEST_WINDOW, TURN_LEASE
 from discreet.metrics import outage_turns
-from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context
 from discreet.testing import InMemoryMemories, InMemoryShortTermStore, StrictChatModel
 
@@ -87,10 +87,9 @@ def model():
     return Gate()
 
 
-def make_runner(model, short_term, *, saver=None, vault=None):
-    vault = vault or InMemoryTurnVault()
+def make_runner(model, short_term, *, saver=None):
     chat = StrictChatModel(answer=lambda messages: AIMessage(f"Noted: {messages[-1].text[:200]}"))
-    builder = build_graph(chat_model=chat, memories=InMemoryMemories(), short_term=short_term, vault=vault)
+    builder = build_graph(chat_model=chat, memories=InMemoryMemories(), short_term=short_term, mask=False)
 
     async def held(state):
         await model.wait()
@@ -100,8 +99,8 @@ def make_runner(model, short_term, *, saver=None, vault=None):
     builder.edges.discard(("retrieve_memories", "assistant"))
     builder.add_edge("retrieve_memories", "held")
     builder.add_edge("held", "assistant")
-    graph = builder.compile(checkpointer=saver or InMemorySaver())
-    return TurnRunner(graph, short_term=short_term, vault=vault)
+    graph = builder.compile(checkpointer=saver or RedactingSaver(InMemorySaver()))
+    return TurnRunner(graph, short_term=short_term)
 
 
 @pytest.fixture
@@ -206,7 +205,7 @@ async def test_a_crashed_holder_frees_the_recording_after_its_lease(runner, mode
     model.open.clear()
     crashed = asyncio.create_task(deliver(runner, voice()))
     await model.asked.wait()
-    clock.now += AUDIO_LEASE + 1
+    clock.now += TURN_LEASE + 1
     model.open.set()
     successor = make_runner(model, short_term)
     late = await deliver(successor, voice(), thread="2")

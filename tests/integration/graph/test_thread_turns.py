@@ -8,14 +8,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from discreet.errors import ShortTermError, ThreadBusyError
-from discreet.graph import TurnRunner, drain, thread_turns
-from discreet.graph.thread_turns import LEASE_SECONDS, ThreadTurns, work_of
+from discreet.graph import TurnRunner, drain
+from discreet.graph.deliveries import TURN_LEASE, Deliveries, thread_work
 from discreet.nodes.run import Run
 from discreet.ports import Started
 from discreet.state.context import Context
 from discreet.testing import InMemoryShortTermStore
 
 HELD = "Hold on, please."
+RUN = Run(user_id="ann", thread_id="1", context=Context())
 
 
 class Clock:
@@ -99,11 +100,11 @@ async def test_other_threads_and_users_do_not_wait(service):
     await held
 
 
-async def test_who_waits_too_long_is_refused_and_answered_when_they_ask_again(service, monkeypatch):
-    monkeypatch.setattr(thread_turns, "WAIT_SECONDS", 0.0)
+async def test_who_waits_too_long_is_refused_and_answered_when_they_ask_again(service, short_term):
     held = await service.hold()
     with pytest.raises(ThreadBusyError):
-        await service.say("Parrot 1", at=1)
+        async with Deliveries(short_term).thread(RUN, patience=0.0):
+            raise AssertionError("the thread is held")
     service.go.set()
     await held
     assert [message.text for message in await service.say("Parrot 1", at=1)][1:] == [
@@ -136,9 +137,9 @@ async def test_a_stream_that_is_given_up_gives_its_thread_back(service):
 
 
 async def test_the_thread_of_a_holder_that_crashed_is_free_after_its_lease(service, short_term, clock):
-    work = work_of("ann", "1")
-    assert isinstance(await short_term.claim(work, lease=LEASE_SECONDS), Started)
-    clock.now += LEASE_SECONDS + 1
+    work = thread_work("ann", "1")
+    assert isinstance(await short_term.claim(work, lease=TURN_LEASE), Started)
+    clock.now += TURN_LEASE + 1
     assert await service.say("Parrot 1")
 
 
@@ -165,9 +166,9 @@ async def test_a_thread_that_is_claimed_when_nobody_waits_any_more_is_given_back
     await asyncio.gather(turn, return_exceptions=True)
     go.set()
     assert await drain() == 0
-    assert isinstance(await claim(work_of("ann", "1"), lease=1.0), Started)
+    assert isinstance(await claim(thread_work("ann", "1"), lease=1.0), Started)
 
 
 async def hold_thread(short_term):
-    async with ThreadTurns(short_term).one(Run(user_id="ann", thread_id="1", context=Context())):
+    async with Deliveries(short_term).thread(RUN):
         raise AssertionError("nobody waits for it any more")

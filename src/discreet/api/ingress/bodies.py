@@ -21,7 +21,7 @@ from discreet.ports import TextRedactor, of_thread
 from discreet.redaction.value_capture import CollectingRedactor
 from discreet.redaction.walker import redact_object
 from discreet.rights.namespaces import ROOT
-from discreet.state.request_ref import REQUEST_DELIVERY, REQUEST_PARTS, REQUEST_REF, part_key
+from discreet.state.request_ref import REQUEST_DELIVERY, REQUEST_MESSAGE, REQUEST_PARTS, REQUEST_REF, part_key
 from discreet.storage.store.namespaces import path_of
 
 UserOf = Callable[[Any], str]
@@ -33,7 +33,7 @@ NAMES_OF_ITEMS = ("namespace", "namespace_prefix", "prefix", "suffix", "key")
 OUTBOUND = ("feedback_keys", "langsmith_tracer")
 """Parts of a run that make the server call LangSmith, or send it traces, also where tracing is off."""
 
-SERVER_KEYS = (REQUEST_REF, REQUEST_DELIVERY)
+SERVER_KEYS = (REQUEST_REF, REQUEST_DELIVERY, REQUEST_MESSAGE)
 """Names that the server alone gives."""
 
 MAX_VALUES = 50_000

@@ -6,20 +6,21 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
+from uuid import uuid4
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
 from discreet.api.ingress.inputs import FIELD, ChecksOf, GraphCheck
 from discreet.api.ingress.routes import Kind
 from discreet.errors import InputError, MessageIdReusedError
-from discreet.graph.again import known_in
-from discreet.graph.deliveries import AGAIN, Deliveries, Delivery, delivery_of
+from discreet.graph.deliveries import Deliveries, Delivery, delivery_of
+from discreet.graph.once import known_in
 from discreet.nodes.input_check import messages_of
 from discreet.nodes.run import Run
 from discreet.ports import TextRedactor, of_thread
 from discreet.settings import load_settings
 from discreet.state.context import Context
-from discreet.state.request_ref import REQUEST_DELIVERY
+from discreet.state.request_ref import REQUEST_DELIVERY, REQUEST_MESSAGE
 
 ELSEWHERE: Final = ("command", "checkpoint", "checkpoint_id", "after_seconds")
 """Parts of a run that make it another turn, whatever the message: an answer to a question, a fork, a later time."""
@@ -97,16 +98,30 @@ def delivery_in(
     return delivery_of(run, message, max_media_bytes=limit, window=window, about=about)
 
 
-async def mark(deliveries: Deliveries, clean: Any, delivery: Delivery | None) -> None:
-    """Name the delivery in the run that is made of it. One that is not the first waits for the first one's."""
-    name = None if delivery is None else await deliveries.name(delivery)
-    run = clean.get("params", clean) if name else {}
+async def mark(deliveries: Deliveries, clean: Any, delivery: Delivery | None, *, thread: str | None) -> None:
+    """Name the message of the run that is made of it by the id under which it came first; its graph knows it by that.
+
+    One that is not the first waits for the first one's turn.
+    """
+    run = clean.get("params", clean) if delivery is not None else {}
     configurable = _configurable(run)
-    if name is None or configurable is None:
+    if delivery is None or configurable is None:
         return
-    configurable[REQUEST_DELIVERY] = name
-    if name.startswith(AGAIN) and run.get("multitask_strategy") in STRATEGIES:
+    own = _id_of_newest(run.get(FIELD)) or str(uuid4())
+    first = await deliveries.first_name(delivery, own)
+    configurable[REQUEST_MESSAGE] = first
+    if thread is None:
+        configurable[REQUEST_DELIVERY] = first
+    if first != own and run.get("multitask_strategy") in STRATEGIES:
         run["multitask_strategy"] = "enqueue"  # the client's own may stop the run that answers
+
+
+def _id_of_newest(given: Any) -> str | None:
+    """Return the id of the last message of an input, if it has one that may be stored."""
+    messages = given.get("messages") if isinstance(given, Mapping) else None
+    newest = messages[-1] if isinstance(messages, list) and messages else None
+    found = newest.get("id") if isinstance(newest, Mapping) else None
+    return found if isinstance(found, str) else None
 
 
 def _run_in(body: Any, clean: Any, kind: Kind) -> tuple[Any, Any]:

@@ -90,7 +90,7 @@ class Ingress:
         self._vault = vault
         self._checks = checks
         self._denials = denials or Denials()
-        self._deliveries = deliveries or Deliveries(None, max_media_bytes=0)
+        self._deliveries = deliveries or Deliveries(None)
         self._dedup_seconds = dedup_seconds if deliveries else 0
         self._stored = stored
         self._restore = restore
@@ -169,7 +169,7 @@ class Ingress:
                 dedup_seconds=self._dedup_seconds,
             )
             await refuse_reused(clean.begins, self._stored, self._redactor)
-            await mark(self._deliveries, clean.body, clean.delivery)
+            await mark(self._deliveries, clean.body, clean.delivery, thread=thread_of(path))
             written = await asyncio.to_thread(clean.as_json) if len(raw) > INLINE_BYTES else clean.as_json()
         await hold(self._vault, clean)
         if self._restore and is_live(scope["method"], path):

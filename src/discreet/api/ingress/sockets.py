@@ -90,7 +90,7 @@ class CommandSocket:
             dedup_seconds=self._dedup_seconds,
         )
         await refuse_reused(clean.begins, self._stored, self._redactor)
-        await mark(self._deliveries, clean.body, clean.delivery)
+        await mark(self._deliveries, clean.body, clean.delivery, thread=self._thread)
         await hold(self._vault, clean)
         if self._restoring is not None:
             self._restoring.knows(clean.parts, clean.values)

@@ -19,7 +19,7 @@ from discreet.api.playground.watching import watched, watching
 from discreet.errors import DiscreetError
 from discreet.graph import TurnRunner
 from discreet.graph.compiled import compiled_graph
-from discreet.graph.watched import PromptWatch
+from discreet.graph.streams import PromptWatch
 from discreet.providers.chat import default_model
 from discreet.settings import Settings
 from discreet.state.context import Context
@@ -73,7 +73,7 @@ class Playground:
             with watched(turn):
                 async for mode, event in runner.astream(
                     {"messages": [HumanMessage(turn.said)]},
-                    config,  # type: ignore[arg-type]  # RunnableConfig is a TypedDict, and this is one
+                    config,
                     context=Context(user_id=user_id),
                     stream_mode=["messages", "updates"],
                 ):

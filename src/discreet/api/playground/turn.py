@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from discreet.graph.watched import answer_of, piece_of
+from discreet.graph.streams import answer_of, piece_of
 from discreet.state.conversation import Gate
 from discreet.state.message_text import text_of
 from discreet.state.records import ScoredMemory
@@ -89,8 +89,7 @@ class Turn:
                 self._call(said.get("messages", ()))
             elif node == "tools":
                 self._return(said.get("messages", ()))
-            elif node == "persist_filtered":
-                self.answer = answer_of(said) or self.answer
+        self.answer = answer_of(updates) or self.answer
         self.steps += 1
 
     def ask(self, messages: Sequence[BaseMessage]) -> None:

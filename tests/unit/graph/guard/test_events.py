@@ -17,10 +17,9 @@ from langchain_core.messages import (
 from langchain_core.runnables.utils import AddableDict
 from langgraph.types import Interrupt
 
-from discreet.graph.guard.callback_events import CallbackEvents
-from discreet.graph.guard.events import Shape, StreamEvents
-from discreet.graph.guard.objects import RunObjects
-from discreet.graph.guard.texts import RunTexts
+from discreet.graph.guard.events import CallbackEvents, StreamEvents
+from discreet.graph.guard.objects import RunObjects, RunTexts
+from discreet.graph.streams import Part
 from discreet.redaction import Redactor, resolve
 
 REDACTOR = Redactor(placeholder_key=bytes(32))
@@ -33,12 +32,21 @@ def objects() -> RunObjects:
     return RunObjects(RunTexts(REDACTOR.for_thread("t"), {}, thread="t"))
 
 
-def stream(objects: RunObjects, mode: str) -> StreamEvents:
-    return StreamEvents(objects, Shape([mode]))
+class Stream:
+    """The events of a run as pairs of mode and payload."""
+
+    def __init__(self, objects: RunObjects) -> None:
+        self._events = StreamEvents(objects)
+
+    def redact(self, event: tuple[str, Any]) -> list[tuple[str, Any]]:
+        return [(part.mode, part.data) for part in self._events.redact(Part((), *event))]
+
+    def rest(self) -> list[tuple[str, Any]]:
+        return [(part.mode, part.data) for part in self._events.rest()]
 
 
 def test_the_rest_of_a_message_without_an_end_comes_when_the_stream_ends(objects: RunObjects) -> None:
-    events = stream(objects, "messages")
+    events = Stream(objects)
     first = events.redact(("messages", (AIMessageChunk("mail ann@exa", id="m"), META)))
     second = events.redact(("messages", (AIMessageChunk("mple.com", id="m"), META)))
     assert [each[1][0].content for each in first] == ["mail"]
@@ -50,7 +58,7 @@ def test_the_rest_of_a_message_without_an_end_comes_when_the_stream_ends(objects
 
 
 def test_words_come_as_the_model_writes_them_and_the_first_chunk_at_once(objects: RunObjects) -> None:
-    events = stream(objects, "messages")
+    events = Stream(objects)
     pieces = ["", "the", " tea", " is", " green", " and", " hot"]
     shown = [events.redact(("messages", (AIMessageChunk(piece, id="m"), META))) for piece in pieces]
     contents = [[each[1][0].content for each in some] for some in shown]
@@ -58,7 +66,7 @@ def test_words_come_as_the_model_writes_them_and_the_first_chunk_at_once(objects
 
 
 def test_what_only_later_words_tell_is_shown_as_it_is_written_and_masked_in_the_state(objects: RunObjects) -> None:
-    events = StreamEvents(objects, Shape(["messages", "values", "updates"]))
+    events = Stream(objects)
     said = "Noted: opensesame is my password."
     pieces = [f" {word}".removeprefix(" Noted") for word in said.split()]
     streamed = [
@@ -75,7 +83,7 @@ def test_what_only_later_words_tell_is_shown_as_it_is_written_and_masked_in_the_
 
 
 def test_numbers_of_tokens_are_added_up_and_signatures_and_foreign_metadata_dropped(objects: RunObjects) -> None:
-    events = stream(objects, "messages")
+    events = Stream(objects)
     usage = {"input_tokens": 2, "output_tokens": 3, "total_tokens": 5}
     pieces = [
         AIMessageChunk("a", id="m", usage_metadata=usage, additional_kwargs={"__x_thought_signatures__": {"a": "b"}}),
@@ -91,7 +99,7 @@ def test_numbers_of_tokens_are_added_up_and_signatures_and_foreign_metadata_drop
 
 
 def test_a_message_that_a_node_writes_in_pieces_is_held_back_too(objects: RunObjects) -> None:
-    events = stream(objects, "custom")
+    events = Stream(objects)
     shown = [
         each for piece in ("ann@exa", "mple.com") for each in events.redact(("custom", AIMessageChunk(piece, id="m")))
     ]
@@ -100,7 +108,7 @@ def test_a_message_that_a_node_writes_in_pieces_is_held_back_too(objects: RunObj
 
 
 def test_a_tools_message_in_pieces_comes_whole(objects: RunObjects) -> None:
-    events = stream(objects, "messages")
+    events = Stream(objects)
     for piece in ("ann@exa", "mple.com"):
         chunk = ToolMessageChunk(piece, tool_call_id=CALL, id="m")
         assert events.redact(("messages", (chunk, META))) == []
@@ -109,7 +117,7 @@ def test_a_tools_message_in_pieces_comes_whole(objects: RunObjects) -> None:
 
 
 def test_what_a_tool_streams_is_held_back_until_it_ends(objects: RunObjects) -> None:
-    events = stream(objects, "tools")
+    events = Stream(objects)
     events.redact(
         ("tools", {"event": "tool-started", "tool_call_id": CALL, "tool_name": "x", "input": {"a": "b@c.com"}})
     )
@@ -141,7 +149,7 @@ def test_messages_in_the_state_keep_their_kinds_ids_and_calls(objects: RunObject
         ToolMessage("ann@example.com", tool_call_id=CALL, artifact={"to": "ann@example.com"}, status="error"),
         RemoveMessage(id="m2"),
     ]
-    ((_, payload),) = stream(objects, "values").redact(("values", {"messages": given}))
+    ((_, payload),) = Stream(objects).redact(("values", {"messages": given}))
     human, said, tool, removed = payload["messages"]
     assert "ann@example.com" not in repr(payload)
     assert human.id not in (None, "ann@example.com")
@@ -155,7 +163,7 @@ def test_messages_in_the_state_keep_their_kinds_ids_and_calls(objects: RunObject
 
 def test_an_interrupt_keeps_its_id_and_its_schema(objects: RunObjects) -> None:
     given = Interrupt("ann@example.com?", id="1234567890" * 3, response_schema={"type": "string"})
-    ((_, payload),) = stream(objects, "updates").redact(("updates", {"__interrupt__": (given,)}))
+    ((_, payload),) = Stream(objects).redact(("updates", {"__interrupt__": (given,)}))
     (shown,) = payload["__interrupt__"]
     assert (shown.id, shown.response_schema) == (given.id, {"type": "string"})
     assert "ann" not in shown.value
@@ -166,7 +174,7 @@ def test_the_name_of_a_request_is_in_no_checkpoint_event(objects: RunObjects) ->
         "configurable": {"thread_id": "t", "checkpoint_id": str(uuid4()), "__discreet_request": "ref", "a": "b@c.com"}
     }
     payload = {"config": config, "parent_config": None, "values": {}, "metadata": {"step": 1}, "next": [], "tasks": []}
-    ((_, shown),) = stream(objects, "checkpoints").redact(("checkpoints", payload))
+    ((_, shown),) = Stream(objects).redact(("checkpoints", payload))
     assert shown["config"]["configurable"].keys() == {"thread_id", "checkpoint_id", "a"}
     assert shown["config"]["configurable"]["checkpoint_id"] == config["configurable"]["checkpoint_id"]
     assert "b@c.com" not in repr(shown)
@@ -210,10 +218,22 @@ def test_what_the_graph_itself_yields_has_passed_before(objects: RunObjects) -> 
 
 
 def test_a_name_beside_the_engines_own_is_redacted_too(objects: RunObjects) -> None:
-    shown = objects.fields(
-        {"thread_id": "ann@example.com", "bob@example.com": "carol@example.com"}, frozenset({"thread_id"})
-    )
+    shown = objects.engine({"thread_id": "ann@example.com", "bob@example.com": "carol@example.com"}, "metadata")
     assert shown.pop("thread_id") == "ann@example.com"
     assert "bob" not in str(shown)
     assert "carol" not in str(shown)
     assert len(shown) == 1
+
+
+@pytest.mark.parametrize("mode", ["debug", "checkpoints", "tasks"])
+def test_what_stands_under_names_of_the_engine_in_the_state_is_redacted(objects: RunObjects, mode: str) -> None:
+    """A state, an input and metadata of the application's may have a name, an id, a step or tasks of their own."""
+    own = {"name": "ann@example.com", "id": "ann@example.com", "tasks": [{"path": "ann@example.com"}]}
+    config = {"configurable": {"thread_id": "t", "name": "ann@example.com"}, "metadata": own}
+    task = {"id": "1", "name": "say", "input": own, "result": own, "interrupts": [{"id": "2", "value": own}]}
+    told = {"config": config, "metadata": own, "values": own, "next": ["say"], "tasks": [{**task, "state": config}]}
+    payload = {"type": "task", "step": 1, "payload": {**told, **task}} if mode == "debug" else {**told, **task}
+    ((_, shown),) = Stream(objects).redact((mode, payload))
+    assert "ann@example.com" not in repr(shown)
+    inner = shown["payload"] if mode == "debug" else shown
+    assert (inner["tasks"][0]["name"], inner["tasks"][0]["interrupts"][0]["id"]) == ("say", "2")

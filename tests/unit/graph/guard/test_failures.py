@@ -14,10 +14,8 @@ from langgraph.errors import GraphInterrupt, ParentCommand
 from langgraph.types import Command, Interrupt
 
 from discreet.errors import DiscreetError, EmptyInputError, RunFailedError
-from discreet.graph.guard.failures import SERVER, told
-from discreet.graph.guard.logs import LOGGERS, quieten
-from discreet.graph.guard.objects import RunObjects
-from discreet.graph.guard.texts import RunTexts
+from discreet.graph.guard.failures import LOGGERS, SERVER, quieten, told
+from discreet.graph.guard.objects import RunObjects, RunTexts
 from discreet.redaction import Redactor
 
 OBJECTS = RunObjects(RunTexts(Redactor(placeholder_key=bytes(32)).for_thread("t"), {}))

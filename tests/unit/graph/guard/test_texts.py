@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.graph.guard.texts import RunTexts
+from discreet.graph.guard.objects import RunTexts
 from discreet.redaction import Redactor, resolve
 from discreet.redaction.clean_texts import CleanTexts
 
