@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from discreet.checkpoint.answers import is_answer
 from discreet.checkpoint.kept_tools import kept_pairs
+from discreet.checkpoint.message_ids import safe_id
 from discreet.nodes.turn import turn_start
 from discreet.ports import RollingSummary, SpokenRound
 from discreet.state.message_text import is_persons, text_of
@@ -32,8 +33,8 @@ class ThreadRound(NamedTuple):
 
     @property
     def answer_id(self) -> str | None:
-        """Id of the message that ends it."""
-        return self.answered[-1].id
+        """Id of the message that ends it, as it is stored."""
+        return safe_id(self.answered[-1].id)
 
     @property
     def said_ids(self) -> list[str | None]:
@@ -111,7 +112,7 @@ def window(
 
 def _after(rounds: Sequence[ThreadRound], messages: Sequence[BaseMessage]) -> int:
     """Return the index behind the last round."""
-    last = rounds[-1].answer_id
+    last = rounds[-1].answered[-1].id
     return next(i for i in range(len(messages) - 1, -1, -1) if messages[i].id == last) + 1
 
 

@@ -12,6 +12,7 @@ from typing import Protocol
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphBubbleUp
 
+from discreet.checkpoint.message_ids import safe_id
 from discreet.errors import UserErasedError
 from discreet.metrics import persist_failures
 from discreet.nodes.run import Run
@@ -57,7 +58,7 @@ class FilteredTurn:
     def answer_id(self) -> str | None:
         """Id of the message that ends the answer; None if there is none."""
         last = self.conversation[-1] if self.conversation else None
-        return last.id if isinstance(last, AIMessage) else None
+        return safe_id(last.id) if isinstance(last, AIMessage) else None
 
 
 class Sink(Protocol):
