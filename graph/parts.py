@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import cast, get_args
 
 from langchain_core.language_models import BaseChatModel
@@ -34,6 +33,7 @@ from discreet.ports import (
     MediaSummarizer,
     Memories,
     SpokenRound,
+    SummaryProvider,
     TextRedactor,
 )
 from discreet.providers import chat_model as model_by_name
@@ -137,17 +137,23 @@ class _ModelsOwn:
     """Summarises with a model that is known once it was asked something."""
 
     def __init__(self, model: Callable[[], BaseChatModel], window: int | None) -> None:
-        self._provider = lru_cache(maxsize=1)(lambda named: summary_provider_for(named, window=window))
-        self._model = model
+        self._model, self._window = model, window
+        self._made: tuple[BaseChatModel, SummaryProvider] | None = None
 
     @property
     def provenance(self) -> Provenance:
         """Which model summarises, to which instructions."""
-        return getattr(self._provider(self._model()), "provenance", Provenance())
+        return getattr(self._provider(), "provenance", Provenance())
 
     async def summarize(self, rounds: Sequence[SpokenRound], *, earlier: str = "", max_tokens: int = 200) -> str:
         """Return a summary of `rounds` and of what came before them."""
-        return await self._provider(self._model()).summarize(rounds, earlier=earlier, max_tokens=max_tokens)
+        return await self._provider().summarize(rounds, earlier=earlier, max_tokens=max_tokens)
+
+    def _provider(self) -> SummaryProvider:
+        model = self._model()
+        if self._made is None or self._made[0] is not model:
+            self._made = model, summary_provider_for(model, window=self._window)
+        return self._made[1]
 
 
 def _begins(options: Options) -> BeginsWork | None:

@@ -17,7 +17,7 @@ WORDS, MEANING = KeywordOnly(), StubEmbeddings()
 
 
 def made(**options):
-    return make_parts(Options(**options), chat_model("offline"))
+    return make_parts(Options(**options), lambda: chat_model("offline"))
 
 
 @pytest.mark.parametrize(

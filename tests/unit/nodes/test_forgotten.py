@@ -172,14 +172,15 @@ async def test_neither_summary_nor_turns_are_made_of_it(run_node):
 
 async def forget_meanwhile(options, begun, go_on):
     """Forget a boat while a summary of five rounds about boats is held up between `begun` and `go_on`."""
-    summariser = make_parts(options, chat_model("offline")).prompting.summariser
+    summariser = make_parts(options, lambda: chat_model("offline")).prompting.summariser
     talk = [
         m for n in range(5) for m in (HumanMessage(f"I own boat {n}.", id=f"h{n}"), AIMessage("Noted.", id=f"a{n}"))
     ]
     (record,) = await options.memories.save("ann", [MemoryRecord(text="Owns boat 3")])
     await summariser.after_turn("ann", "a", talk[:4])  # from the second turn on, an event loop is one that lives on
     await summariser.after_turn("ann", "a", talk)
-    await begun.wait()
+    async with asyncio.timeout(30):
+        await begun.wait()
     rounds = {request_id_of("ann", "a", "h3"): "I own boat 3."}
     await options.memories.forget("ann", record.entry_id, asking=ForgetRequest(thread_id="a", rounds=rounds))
     go_on.set()

@@ -274,7 +274,7 @@ async def test_no_tool_runs_with_a_reference_unless_it_takes_them(run_node):
 
 def test_the_model_is_told_what_is_taken(memories):
     def described(**options):
-        tools = make_parts(Options(memories=memories, **options), chat_model("offline")).memory_tools
+        tools = make_parts(Options(memories=memories, **options), lambda: chat_model("offline")).memory_tools
         return {tool.name: tool.description for tool in tools if tool.name in ("save_memory", "update_memory")}
 
     assert all("Never passwords" in each for each in described().values())
