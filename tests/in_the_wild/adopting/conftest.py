@@ -63,7 +63,9 @@ def pair(stock_dsn: str, database: str) -> Pair:
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give all processes of the test the keys and the vault that several processes share (docs/vault.md)."""
     monkeypatch.setenv("DISCREET_ENCRYPTION_KEYS", f"first:{base64.b64encode(secrets.token_bytes(32)).decode()}")
-    monkeypatch.setenv("DISCREET_PLACEHOLDER_KEY", base64.b64encode(default_key()).decode())  # this process has it already
+    monkeypatch.setenv(
+        "DISCREET_PLACEHOLDER_KEY", base64.b64encode(default_key()).decode()
+    )  # this process has it already
     monkeypatch.setenv("DISCREET_TURN_VAULT", "postgres")
 
 

@@ -54,7 +54,9 @@ async def test_a_tag_that_nobody_handed_out_resolves_to_nothing(database):
     for seen in (*shown.model[3:], *shown.caller[2:]):
         (_, first), _, (_, forged), (_, read), *_ = seen.get("earlier") or seen["messages"]["earlier"]
         assert "«pii mail»@example.com" in first, "what the thread's own tags stand for is put back"
-        assert (bool(TAG.findall(forged)), "«" in forged + read) == (False, False), "what the model repeats stands for nothing"
+        assert (bool(TAG.findall(forged)), "«" in forged + read) == (False, False), (
+            "what the model repeats stands for nothing"
+        )
     assert "«" not in str(shown.tools), "no tool gets a value for it"
     assert said.on_disk() == {}
 
