@@ -14,8 +14,7 @@ from langchain_core.messages import HumanMessage
 
 from discreet.errors import InputError, UnsupportedInputError
 from discreet.metrics import media_summary_fallbacks
-from discreet.nodes.media_blocks import Block, standard_blocks
-from discreet.nodes.media_payload import digest_of, known_mime, mime_of, payload_bytes, wav_milliseconds
+from discreet.nodes.media_blocks import Block, digest_of, mime_of, payload_bytes, standard_blocks
 from discreet.ports import Media, MediaSummarizer
 from discreet.ports.media import payload_of
 from discreet.providers.media import GivenSummarizer
@@ -126,7 +125,7 @@ def _for_model(block: Block, modality: Modality, able: Collection[Modality]) -> 
     words = [
         _text(f"[{modality} {what}] {text}") for what in ("transcript", "caption") if (text := _words(block, what))
     ]
-    payload = payload_of({**block, "mime_type": known_mime(block, modality)}) if modality in able else None
+    payload = payload_of({**block, "mime_type": mime_of(block, modality, checked=False)}) if modality in able else None
     if payload is not None and not (modality == "voice" and "url" in payload):
         return [*words, payload]
     return words or [_text(each) for each in media_texts([block])]
@@ -146,25 +145,21 @@ def _media(block: Block, modality: Modality, payload: bytes | None) -> Media:
     given, transcript = _words(block, "summary") or _words(block, "caption"), _words(block, "transcript")
     if given and transcript and given.split() == transcript.split():
         given = None
-    mime = mime_of(payload, block.get("mime_type") or block.get("mime"), modality)
-    block = {key: value for key, value in block.items() if key != "mime_type"} | ({"mime_type": mime} if mime else {})
+    block = {**block, "mime_type": mime_of(block, modality)}
     return Media(
-        modality=modality, meta=_meta(block, modality, payload, mime), block=block, given=given, transcript=transcript
+        modality=modality, meta=_meta(block, modality, payload), block=block, given=given, transcript=transcript
     )
 
 
-def _meta(block: Block, modality: Modality, payload: bytes | None, mime: str | None) -> MediaMeta:
+def _meta(block: Block, modality: Modality, payload: bytes | None) -> MediaMeta:
     """Return what may be kept. What has not the form it should have is left out: it could hold anything."""
     meta = MediaMeta(modality=modality)
-    if mime:
+    if mime := block["mime_type"]:
         meta["mime"] = mime
     language = block.get("language")
     if isinstance(language, str) and LANGUAGE.fullmatch(language):
         meta["language"] = language
-    duration = _milliseconds(block.get("durationMs", block.get("duration_ms")))
-    if duration is None and modality == "voice":
-        duration = wav_milliseconds(payload)
-    if duration is not None:
+    if (duration := _milliseconds(block.get("durationMs", block.get("duration_ms")))) is not None:
         meta["durationMs"] = duration
     if digest := digest_of(payload, block.get("sha256")):
         meta["sha256"] = digest

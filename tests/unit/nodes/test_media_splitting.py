@@ -2,9 +2,7 @@
 
 import base64
 import hashlib
-import io
 import json
-import wave
 
 import pytest
 from hypothesis import given
@@ -21,19 +19,9 @@ def coded(data):
     return base64.b64encode(data).decode()
 
 
-def recording(milliseconds, rate=8_000):
-    held = io.BytesIO()
-    with wave.open(held, "wb") as file:
-        file.setnchannels(2)
-        file.setsampwidth(2)
-        file.setframerate(rate)
-        file.writeframes(b"\1\2\3\4" * (rate * milliseconds // 1_000))
-    return held.getvalue()
-
-
 PNG = b"\x89PNG\r\n\x1a\n planted-pixels"
 OGG = b"OggS planted-sound"
-WAV = recording(250)
+WAV = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\1\0\2\0" + bytes(20)
 SHA = hashlib.sha256(PNG).hexdigest()
 URL = "https://planted-host.example/secret.png"
 
@@ -58,7 +46,6 @@ IMAGES = [
     {"type": "image", "source_type": "base64", "data": coded(PNG), "mime_type": "image/png"},
     {"type": "media", "data": coded(PNG), "mime_type": "image/png"},
     {"type": "media", "data": PNG, "mime_type": "image/png"},
-    {"image": {"format": "png", "source": {"bytes": PNG}}},
 ]
 
 
@@ -69,7 +56,7 @@ def test_a_payload_is_understood_in_every_form(block):
     assert payload_of(media.block) == {"type": "image", "base64": coded(PNG), "mime_type": "image/png"}
 
 
-@pytest.mark.parametrize("block", IMAGES[:10])
+@pytest.mark.parametrize("block", IMAGES)
 @pytest.mark.parametrize("place", ["beside", "extras", "metadata"])
 def test_what_came_along_is_found_in_every_form(block, place):
     along = {"caption": "A kettle.", "language": "en", "tags": ["kitchen"]}
@@ -228,15 +215,6 @@ def test_a_message_has_so_many_media_at_most():
 )
 def test_the_length_that_the_caller_says(said, kept):
     assert only({"type": "audio", "base64": coded(OGG), **said}).meta.get("durationMs") == kept
-
-
-def test_the_length_of_a_wav_is_in_its_header():
-    assert only({"type": "audio", "base64": coded(WAV)}).meta["durationMs"] == 250
-    assert only({"type": "audio", "base64": coded(WAV), "durationMs": 9}).meta["durationMs"] == 9
-    lying = WAV[:40] + (2**31).to_bytes(4, "little") + WAV[44:]
-    assert only({"type": "audio", "base64": coded(lying)}).meta["durationMs"] <= 252
-    for broken in (WAV[:30], WAV[:24] + bytes(4) + WAV[28:], WAV[:22] + bytes(2) + WAV[24:]):
-        assert "durationMs" not in only({"type": "audio", "base64": coded(broken)}).meta
 
 
 def test_labels_are_short_few_and_only_for_what_they_mean():
