@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
@@ -20,13 +19,13 @@ T = TypeVar("T")
 
 
 class KeptTexts:
-    """Remembers, by digest, what became of the last texts of conversations: a history is not redacted anew in every turn.
+    """Remembers, by digest, what became of texts of conversations: a history is not redacted anew in every turn.
 
     Thread-safe as a dict is: what two threads do at once is at worst done twice.
     """
 
     def __init__(self, max_chars: int = MAX_CHARS) -> None:
-        self._texts: OrderedDict[bytes, str] = OrderedDict()
+        self._texts: dict[bytes, str] = {}
         self._chars = 0
         self._max_chars = max_chars
 
@@ -39,10 +38,11 @@ class KeptTexts:
         digest = digest_of(thread or "", *blocks)
         text = self._texts.get(digest)
         if text is None:
-            text = self._texts[digest] = redact_blocks(blocks, redactor)
+            text = redact_blocks(blocks, redactor)
+            if self._chars > self._max_chars:
+                self._texts, self._chars = {}, 0
+            self._texts[digest] = text
             self._chars += len(text)
-            while self._chars > self._max_chars:
-                self._chars -= len(self._texts.popitem(last=False)[1])
         kind = HumanMessage if isinstance(message, HumanMessage) else AIMessage
         return kind(text, id=message.id)
 

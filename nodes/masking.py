@@ -17,10 +17,9 @@ from itertools import islice
 from typing import Any, Literal
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphInterrupt
 
-from discreet.nodes.redaction_cache import RedactionCache
 from discreet.nodes.run import Run, describe_run, is_stored_by_others, kept_tools, thread_of_run
 from discreet.nodes.state_messages import dumped, redacted_copy, restored
 from discreet.nodes.turn import turn_start
@@ -56,9 +55,6 @@ class OpenTurn:
         """Return a pause as the state takes it."""
         return pause
 
-    def keep(self, original: BaseMessage) -> None:
-        """Give the model `original` in the place of the message of its id that `masked` returns next."""
-
     def real(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
         """Return the messages as they were said."""
         return list(messages)
@@ -91,8 +87,6 @@ class TurnMask:
     is over they live on for the vault's own time. Default: DISCREET_PAUSE_SECONDS."""
     masks: bool | Literal["auto"] = "auto"
     """Whether the state is masked. "auto": unless one of our checkpointers stores it, or nobody does, see `is_stored_by_others`."""
-    clean: RedactionCache = field(default_factory=RedactionCache, repr=False)
-    """Texts that were redacted before; a thread's history need not be read again in every turn."""
 
     async def turn(self, messages: Sequence[BaseMessage], *, run: Run | None = None) -> OpenTurn:
         """Return the running turn of `messages` with what the vault has of it and of its thread; `run` is the current one."""
@@ -134,7 +128,6 @@ class MaskedTurn(OpenTurn):
         self._mask = mask
         redactor = mask.redactor
         self._redactor = redactor.for_thread(self._thread) if isinstance(redactor, ThreadAware) else redactor
-        self._kept: dict[str | None, BaseMessage] = {}
         self._originals: dict[str, str] = {}
         """What messages of this turn were, by id."""
         self._values: dict[str, str] = {}
@@ -184,10 +177,6 @@ class MaskedTurn(OpenTurn):
         for each in asked:
             each.value = await self.masked_value(each.value)
         return GraphInterrupt(asked)
-
-    def keep(self, original: BaseMessage) -> None:
-        """Give the model `original` in the place of the message of its id that `masked` returns next."""
-        self._kept[original.id] = original
 
     def real(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
         """Return the messages as they were before they were masked, as far as the vault knows."""
@@ -256,17 +245,15 @@ class MaskedTurn(OpenTurn):
         return {name: self._values[name] for name in found if name in self._values}
 
     def _copy(self, message: BaseMessage, originals: dict[str, str]) -> BaseMessage:
-        is_new = message.id in self._kept or (isinstance(message, ToolMessage) and message.id in self._own)
-        if not is_new and self._mask.clean.has(self._thread, message):
-            return message
+        """Return what stands in the state of `message`: itself if nothing in it has to be hidden."""
         # What the turn's user or a tool says may forge a tag. The history has tags of ours, and the model repeats them.
         redactor = self._collecting(trusted=isinstance(message, AIMessage) or message.id not in self._own)
         copied = redacted_copy(message, redactor, whole=message.name in self._kept_tools)
         self._values |= redactor.values
-        original = self._kept.get(message.id, message)
-        if copied != original and (held := dumped(original, copied)) is not None:
+        if copied == message:
+            return message
+        if (held := dumped(message, copied)) is not None:
             originals[str(message.id)] = held
-        self._mask.clean.add(self._thread, copied)
         return copied
 
     def _collecting(self, *, trusted: bool) -> CollectingRedactor:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from discreet.nodes.tool_results import shown_result
 from discreet.ports import TextRedactor
 from discreet.redaction.blocks import joined_safely, redact_blocks
 from discreet.redaction.walker import redact_object
@@ -17,6 +15,12 @@ from discreet.state.made import MADE
 from discreet.state.message_text import MADE_BY, SUMMARIZATION, is_summary, spoken_blocks, text_blocks
 
 logger = logging.getLogger(__name__)
+
+MAX_RESULT_CHARS: Final = 1_000
+"""Of a tool's result this much stands in the state; redacting 20 kB takes 8 to 23 ms. The model gets all of it."""
+
+HELD: Final = ("content", "additional_kwargs", "tool_calls", "invalid_tool_calls", "response_metadata")
+"""What a model gets back of its messages as it wrote them, signed reasoning for example."""
 
 KEPT_METADATA: Final = frozenset({"model_name", "model_provider", "finish_reason", "stop_reason", MADE})
 
@@ -47,7 +51,7 @@ def redacted_copy(message: BaseMessage, redactor: TextRedactor, *, whole: bool =
     if isinstance(message, ToolMessage):
         text = joined_safely(text_blocks(message.content), redactor)
         return ToolMessage(
-            redactor.redact(text) if whole else shown_result(text, redactor),
+            redactor.redact(text) if whole else _beginning(text, redactor),
             id=message.id,
             name=message.name,
             tool_call_id=message.tool_call_id,
@@ -58,17 +62,15 @@ def redacted_copy(message: BaseMessage, redactor: TextRedactor, *, whole: bool =
     return redacted.model_copy(update={"id": message.id})
 
 
+def _beginning(text: str, redactor: TextRedactor) -> str:
+    return redactor.redact(text[:MAX_RESULT_CHARS]) + (" …" if len(text) > MAX_RESULT_CHARS else "")
+
+
 def dumped(message: BaseMessage, copy: BaseMessage) -> str | None:
-    """Return what `restored` puts back where `copy` stands, as JSON; None if it holds something that JSON doesn't."""
-    fields: dict[str, Any] = {"content": message.content, "additional_kwargs": message.additional_kwargs}
-    if isinstance(message, AIMessage):
-        fields |= {
-            "tool_calls": message.tool_calls,
-            "invalid_tool_calls": message.invalid_tool_calls,
-            "response_metadata": message.response_metadata,
-        }
+    """Return what `restored` puts back where `copy` stands, as JSON; None if the message holds something that JSON doesn't."""
+    fields = {name: getattr(message, name) for name in HELD if hasattr(message, name)}
     try:
-        return json.dumps([_digest(copy), fields])
+        return json.dumps([_says(copy), fields])
     except (TypeError, ValueError):
         logger.warning("message_not_held kind=%s", message.type)
         return None
@@ -77,9 +79,8 @@ def dumped(message: BaseMessage, copy: BaseMessage) -> str | None:
 def restored(copy: BaseMessage, held: str) -> BaseMessage | None:
     """Return the message of which `held` was dumped; None if `copy` is no longer what stood for it: somebody changed it."""
     stood, fields = json.loads(held)
-    return copy.model_copy(update=fields) if stood == _digest(copy) else None
+    return copy.model_copy(update=fields) if stood == _says(copy) else None
 
 
-def _digest(copy: BaseMessage) -> str:
-    says = json.dumps([copy.content, getattr(copy, "tool_calls", None)], default=str)
-    return hashlib.blake2b(says.encode(), digest_size=16).hexdigest()
+def _says(copy: BaseMessage) -> list[Any]:
+    return [copy.content, getattr(copy, "tool_calls", None)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterable
 from itertools import chain
 from typing import Any
@@ -16,7 +15,6 @@ from discreet.errors import UnclearForgettingError
 from discreet.nodes.forgotten import tags_of, tags_of_rounds, texts_of_rounds
 from discreet.nodes.requests import request_id_of
 from discreet.nodes.run import Run
-from discreet.nodes.tool_results import MAX_RESULT_CHARS
 from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs, answered
 from discreet.nodes.tools.secret_references import forget_secrets
 from discreet.nodes.turn import turn_start
@@ -58,7 +56,7 @@ class MemoryForget(HearingTool):
     With it go its former versions, what was kept of the same statement, and the turns and summaries that tell any of
     these. The rounds that do, and the one that asks for it, are in no prompt from the next turn on. By `text` the same goes
     of what was said and not kept; no memory of a fact does. The result names the user's other memories that share words
-    with it as `still`, those that fit in the state; `more` counts the others. Secrets that only what went refers to go too;
+    with it as `still`, ten at most; `more` counts the others. Secrets that only what went refers to go too;
     `secrets` counts them.
     """
 
@@ -131,29 +129,14 @@ def _texts(*records: Iterable[MemoryRecord]) -> Iterable[str]:
 
 
 def _with_lists(result: dict[str, Any], gone: Forgotten, still: list[MemoryRecord]) -> dict[str, Any]:
-    """Return `result` with what stays and what else went, as far as the state has room for it; what stays comes first."""
-    told = [{"entry_id": str(record.entry_id), "text": _beginning(record.text)} for record in still[:MAX_LISTED]]
-    result["still"] = _fitting(told, result | {"more": len(still)})
-    if len(still) > len(result["still"]):
-        result["more"] = len(still) - len(result["still"])
-    # The texts of what went are not said once more.
+    """Return `result` with what stays and what else went. The texts of what went are not said once more."""
+    result["still"] = [
+        {"entry_id": str(record.entry_id), "text": _beginning(record.text)} for record in still[:MAX_LISTED]
+    ]
+    if len(still) > MAX_LISTED:
+        result["more"] = len(still) - MAX_LISTED
     also = [{"entry_id": str(record.entry_id), "type": record.type} for record in gone.facts[1 : MAX_LISTED + 1]]
-    return result | {"also": _fitting(also, result)}
-
-
-def _fitting(items: Iterable[dict[str, str]], beside: dict[str, Any]) -> list[dict[str, str]]:
-    """Return the first of `items` that fit in the state's copy of a result, beside what else it has."""
-    room, fitting = MAX_RESULT_CHARS - _size(beside), []
-    for item in items:
-        room -= _size(item)
-        if room < 0:
-            break
-        fitting.append(item)
-    return fitting
-
-
-def _size(value: dict[str, Any]) -> int:
-    return len(json.dumps(value, ensure_ascii=False)) + len(", ")
+    return result | {"also": also}
 
 
 def _beginning(text: str) -> str:
