@@ -192,6 +192,13 @@ def _hide_settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
+def outside_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have graphs run as in an application: tests of the ingress import what a server is made of, where every state is masked."""
+    for server in ("langgraph_api", "aegra_api"):
+        monkeypatch.delitem(sys.modules, server, raising=False)
+
+
+@pytest.fixture(autouse=True)
 def own_logging() -> Iterator[None]:
     """Take away what commands and applications that ran in this process put before its logs, to stay there."""
     before = logging.getLogRecordFactory()
