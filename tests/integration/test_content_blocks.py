@@ -84,6 +84,7 @@ async def test_the_checkpointer_keeps_none(database):
     async with RedactingSaver.from_conn_string(database) as saver:
         await saver.setup()
         await talk(stock(saver))
+    async with RedactingSaver.from_conn_string(database, restore=False) as saver:
         state = await stock(saver).aget_state({"configurable": {"thread_id": "t"}})
     assert left_in(database) == set()
     assert len(state.values["messages"]) == 2 * len(SAID)

@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
 from discreet.graph.middleware import MemoryMiddleware
+from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context
 from discreet.storage import open_storage
 from discreet.testing import StrictChatModel, StubEmbeddings
@@ -48,11 +49,11 @@ async def savers(kind: str, database: str) -> AsyncIterator[Savers]:
     """Yield what makes savers over the same rows, each as of a process of its own."""
     if kind == "memory":
         inner = InMemorySaver()
-        yield lambda: RedactingSaver(inner)
+        yield lambda: RedactingSaver(inner, vault=InMemoryTurnVault())
         return
     async with open_storage(database, embeddings=StubEmbeddings(dims=64)) as storage:
         await RedactingSaver.from_pool(storage.pool).setup()
-        yield lambda: RedactingSaver.from_pool(storage.pool)
+        yield lambda: RedactingSaver.from_pool(storage.pool, vault=InMemoryTurnVault())
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])

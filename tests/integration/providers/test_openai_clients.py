@@ -245,7 +245,7 @@ async def test_a_key_that_is_used_up_or_refused_is_passed_over_without_a_wait(fa
 async def test_keys_take_turns_for_chat_and_embeddings_whole_and_streamed():
     with openai_server([AIMessage("Hello.")] * 3) as server:
         told = settings(server, DISCREET_OPENAI_API_KEY=None, openai_api_keys=f"{KEY},{SECOND},{THIRD}")
-        model = chat_model(settings=told)
+        model = chat_model("openai:any", settings=told)
         model.invoke("Hi")
         assert "".join([chunk.text async for chunk in model.astream("Hi")]) == "Hello."
         "".join(chunk.text for chunk in model.stream("Hi"))
