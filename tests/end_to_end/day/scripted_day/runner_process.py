@@ -25,17 +25,10 @@ async def main(answers: dict[int, str]) -> None:
     """Let all people talk at the same time; each waits for an answer before they say the next thing."""
     day = read_day()
     async with open_storage() as storage:
-        saver = RedactingSaver.from_pool(storage.pool)
+        saver = RedactingSaver.from_storage(storage)
         await saver.setup()
-        builder = build_graph(
-            memories=storage.memories,
-            log=storage.log,
-            short_term=storage.short_term,
-            summaries=storage.summaries,
-            vault=storage.vault,
-            tools=[look_up],
-        )
-        runner = TurnRunner(builder.compile(checkpointer=saver), short_term=storage.short_term, vault=storage.vault)
+        graph = build_graph(storage, tools=[look_up]).compile(checkpointer=saver)
+        runner = TurnRunner(graph, short_term=storage.short_term)
 
         async def talk(who: str) -> None:
             for turn in day.of(who):
