@@ -77,25 +77,17 @@ class Known:
     @property
     def is_paused(self) -> bool:
         """Whether its turn waits for a person."""
-        later = self.messages[self.place + 1 :]
-        return (
-            self.state is not None
-            and bool(self.state.interrupts)
-            and not any(isinstance(message, HumanMessage) for message in later)
-        )
+        return self.state is not None and bool(self.state.interrupts) and self._is_newest(self.place)
 
     @property
     def is_broken_off(self) -> bool:
         """Whether its turn was answered, and has more to do: nobody is asked, and nodes are left."""
-        answer = self.answer
-        later = () if answer is None else self.messages[answer + 1 :]
-        is_newest = answer is not None and not any(isinstance(message, HumanMessage) for message in later)
-        return is_newest and self.state is not None and bool(self.state.next) and not self.state.interrupts
+        is_left = self.state is not None and bool(self.state.next) and not self.state.interrupts
+        return is_left and self.answer is not None and self._is_newest(self.answer)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether it was answered, or its turn waits for a person."""
-        return self.is_paused or self.answer is not None
+    def _is_newest(self, place: int) -> bool:
+        """Return whether the user has said nothing behind a place."""
+        return not any(isinstance(message, HumanMessage) for message in self.messages[place + 1 :])
 
     def is_edited(self, redactor: TextRedactor) -> bool:
         """Return whether an earlier message of the user's came in with another text than the thread has."""
@@ -200,15 +192,14 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Do what the graph's own `astream` does, once a message."""
         if (refuse := self._refusing(input, config)) is not None:
             await asyncio.to_thread(refuse)
-        given = input
+        known = None
         if said := self._said(input, config):
-            state = await super().aget_state(config)
-            known = await asyncio.to_thread(self._known, said, state, config)
-            if known is not None and known.is_done:
-                async for event in self._traced(self._again(known, options), input, config):
-                    yield event
-                return
-            given = None if known is not None and known.is_broken_off else input
+            known = await asyncio.to_thread(self._known, said, await super().aget_state(config), config)
+        if known is not None and known.is_done:
+            async for event in self._traced(self._again(known, options), input, config):
+                yield event
+            return
+        given = None if known is not None and known.is_broken_off else input
         async with aclosing(cast("Any", super().astream(given, config, **options))) as events:
             async for event in events:
                 yield event
@@ -217,13 +208,12 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Do what `astream` does, blocking."""
         if (refuse := self._refusing(input, config)) is not None:
             refuse()
-        given = input
-        if said := self._said(input, config):
-            known = self._known(said, super().get_state(config), config)
-            if known is not None and known.is_done:
-                yield from self._again(known, options)
-                return
-            given = None if known is not None and known.is_broken_off else input
+        said = self._said(input, config)
+        known = self._known(said, super().get_state(config), config) if said else None
+        if known is not None and known.is_done:
+            yield from self._again(known, options)
+            return
+        given = None if known is not None and known.is_broken_off else input
         yield from cast("Any", super().stream(given, config, **options))
 
     def _refusing(self, given: Any, config: Any) -> Callable[[], None] | None:
@@ -256,7 +246,8 @@ class OnceGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if not known.is_same(redactor):
             duplicate_deliveries.labels("message", "refused").inc()
             raise MessageIdReusedError
-        known.is_done = known.is_over and not known.is_broken_off and not known.is_edited(redactor)
+        is_over = known.is_paused or known.answer is not None
+        known.is_done = is_over and not known.is_broken_off and not known.is_edited(redactor)
         if known.is_done:
             duplicate_deliveries.labels("message", "done").inc()
         return known
