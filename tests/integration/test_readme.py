@@ -36,9 +36,9 @@ def where(order: str) -> str:
     return f"{order} is on its way."
 
 
-async def test_five_lines_give_an_agent_a_memory_and_a_clean_database(empty_database):
+async def test_six_lines_give_an_agent_a_memory_and_a_clean_database(empty_database):
     diff = block("diff").splitlines()
-    assert sum(line.startswith("+") for line in diff) == 5
+    assert sum(line.startswith("+") for line in diff) == 6
     before, after = ("\n".join(line[1:] for line in diff if line[:1] != left_out) for left_out in "+-")
 
     async def told(program):
