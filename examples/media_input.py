@@ -1,4 +1,4 @@
-"""Voice and images: the model hears and sees them in the running turn; a summary and metadata is all that is kept."""
+"""Voice and images: the model hears and sees them in the running turn; a summary and metadata are all that is stored."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ async def main() -> str:
         await saver.setup()
         graph = build_graph(storage, chat_model="offline").compile(checkpointer=saver)
         config: Any = {"configurable": {"thread_id": "media"}}
-        state = await graph.ainvoke({"messages": [HumanMessage([voice])]}, config, context=Context(user_id="ann"))
-        kept = str(state["messages"][0].text)
-        print(f"kept: {kept}")
-        return kept
+        await graph.ainvoke({"messages": [HumanMessage([voice])]}, config, context=Context(user_id="ann"))
+        state = await graph.aget_state(config)  # from the database: the turn is over
+        stored = str(state.values["messages"][0].text)
+        print(f"stored: {stored}")
+        return stored
 
 
 if __name__ == "__main__":
