@@ -90,8 +90,7 @@ async def _events(
 @router.get("/chat/{conversation}")
 async def history(conversation: str, request: Request, caller: Known) -> list[Answer]:
     """Return what was said in one of the caller's conversations."""
-    context = Context(user_id=caller.identity)
-    state = await request.app.state.runner.aget_state(thread_of(caller, conversation), context=context)
+    state = await request.app.state.runner.aget_state(thread_of(caller, conversation))
     return [Answer(text=str(message.text)) for message in state.values.get("messages", [])]
 
 

@@ -1,4 +1,4 @@
-"""A tool that waits for a person: who approves sees the real address, the checkpoint that waits holds a placeholder."""
+"""A tool that waits for a person: who approves sees the real address, the database holds a placeholder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from langgraph.types import Command, interrupt
 
 from discreet.checkpoint import RedactingSaver
-from discreet.graph import TurnRunner, build_graph
+from discreet.graph import build_graph
 from discreet.state.context import Context
 from discreet.storage import open_storage
 from discreet.testing import ScriptedChatModel
@@ -30,18 +30,18 @@ async def main() -> str:
     async with open_storage() as storage:
         saver = RedactingSaver.from_storage(storage)
         await saver.setup()
-        graph = build_graph(chat_model=model, tools=[send_email], short_term=storage.short_term)
-        runner = TurnRunner(graph.compile(checkpointer=saver), short_term=storage.short_term)
+        graph = build_graph(storage, chat_model=model, tools=[send_email]).compile(checkpointer=saver)
         config: Any = {"configurable": {"thread_id": "approval"}}
         context = Context(user_id="ann")
 
         given: Any = {"messages": [("user", "Tell ann@example.com that I come at noon.")]}
-        paused = await runner.ainvoke(given, config, context=context)
+        paused = await graph.ainvoke(given, config, context=context)
         print(f"asked:   {paused['__interrupt__'][0].value['question']}")
-        waiting = await saver.aget_tuple(config)
+        rows = RedactingSaver.from_storage(storage, restore=False)  # shows what is stored
+        waiting = await rows.aget_tuple(config)
         assert waiting is not None
         print(f"stored:  {waiting.checkpoint['channel_values']['messages'][0].text}")
-        state = await runner.ainvoke(Command(resume="yes"), config, context=context)
+        state = await graph.ainvoke(Command(resume="yes"), config, context=context)
         answer = str(state["messages"][-1].text)
         print(f"answered: {answer}")
         return answer

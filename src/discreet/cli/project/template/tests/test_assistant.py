@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
+from discreet.checkpoint import RedactingSaver
 from discreet.state.context import Context
+from discreet.storage import Storage
 from your_assistant.tools import opening_hours
 
 
@@ -24,10 +26,12 @@ async def test_a_fact_told_in_one_conversation_is_known_in_another_and_to_nobody
     assert "parrot" not in unknown
 
 
-async def test_what_is_stored_has_placeholders(graph: Any) -> None:
+async def test_what_is_stored_has_placeholders(graph: Any, storage: Storage) -> None:
     _, config = await say(graph, "My e-mail is ann@example.com", user="carol")
-    snapshot = await graph.aget_state(config)
-    assert snapshot.values["messages"][0].text.startswith("My e-mail is <EMAIL:")
+    rows = RedactingSaver.from_storage(storage, restore=False)  # shows what is stored
+    stored = await rows.aget_tuple(config)
+    assert stored is not None
+    assert stored.checkpoint["channel_values"]["messages"][0].text.startswith("My e-mail is <EMAIL:")
 
 
 async def test_the_model_can_call_our_tool(graph: Any) -> None:

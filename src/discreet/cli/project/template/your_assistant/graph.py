@@ -35,7 +35,7 @@ def make_graph(
     model = model or chat_model()
     memories, short_term = storage.memories, storage.short_term
 
-    # Placeholders in the state, real values for the model and the tools.
+    # Where somebody else stores the state, as a server does, it has placeholders; model and tools get the real values.
     mask = TurnMask(vault=storage.vault)
 
     # Of long conversations the model gets a summary and the last rounds; later conversations find the summary too.
