@@ -24,8 +24,7 @@ from discreet.nodes.prompting import definitions_of
 from discreet.nodes.provenance import with_origin
 from discreet.nodes.requests import beginning_of
 from discreet.nodes.run import Run, describe_run
-from discreet.nodes.tools.errors import tool_error
-from discreet.nodes.tools.unresolved import check_arguments
+from discreet.nodes.tools.errors import check_arguments, tool_error
 from discreet.nodes.turn import tool_rounds, turn_text
 from discreet.prompts.facts import memory_block
 from discreet.providers import chat_model as model_by_name

@@ -7,16 +7,17 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
-from discreet.checkpoint.answers import is_answer
+from discreet.checkpoint.answers import is_answer, turn_answers
 from discreet.checkpoint.kept_tools import kept_pairs
 from discreet.checkpoint.message_ids import ANSWER
 from discreet.checkpoint.messages import dangling
 from discreet.errors import UserErasedError
 from discreet.nodes.annotating import Annotating
-from discreet.nodes.answers import answers
+from discreet.nodes.assistant import SILENT
 from discreet.nodes.kept_texts import KeptTexts, Lazily
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import with_summaries
@@ -30,7 +31,7 @@ from discreet.nodes.state_messages import redacted_copy
 from discreet.nodes.turn import tool_rounds, turn_start, unanswered
 from discreet.ports import ConversationLog, MediaSummarizer, TextRedactor, of_thread
 from discreet.redaction import untagged
-from discreet.state.message_text import is_persons, is_summary, text_of
+from discreet.state.message_text import as_content, is_persons, is_summary, spoken_blocks, text_of
 
 
 def make_persist_filtered(
@@ -51,7 +52,7 @@ def make_persist_filtered(
 ) -> Node:
     """Return the node `persist_filtered`.
 
-    The user's message and what they saw as the answer (`discreet.nodes.answers`), both redacted, go to `log` and to all of
+    The user's message and what they saw as the answer, both redacted, go to `log` and to all of
     `sinks`. One that fails costs the turn its place there, never its answer; a log event and a metric say so. Under one of our
     checkpointers, or none, the state stays as it is: what of it is stored is the checkpointer's to say. Where somebody else stores it, the
     running turn shrinks to these two messages; tool calls, tool results, reasoning, system messages and everything else are removed, also
@@ -149,6 +150,28 @@ def make_persist_filtered(
         return {messages_key: [*removed, *pairs, *kept], **over}
 
     return Node("persist_filtered", persist_filtered, request_key=request_key)
+
+
+def answers(
+    turn: Sequence[BaseMessage], *, structured: Any = None, told_tools: Collection[str] = (), over: bool = True
+) -> list[AIMessage]:
+    """Return what the user was shown since their newest message, without reasoning; nothing is redacted.
+
+    See `turn_answers`; a model that said nothing is quoted with a sentence that says so.
+    """
+    start = turn_start(turn)
+    since = turn if start is None else turn[start + 1 :]
+    shown = turn_answers(since, structured=structured, told_tools=told_tools, over=over)
+    spoken = [message for message in since if isinstance(message, AIMessage)]
+    if not shown and spoken and not spoken[-1].tool_calls:
+        return [AIMessage(SILENT, id=spoken[-1].id)]
+    results = {message.id for message in since if isinstance(message, ToolMessage)}
+    return [_said(message, new_id=message.id in results) for message in shown]
+
+
+def _said(message: AIMessage, *, new_id: bool) -> AIMessage:
+    """Return the answer as text; what stands for a tool's result gets an id: streams leave out what they have shown."""
+    return AIMessage(as_content(spoken_blocks(message)), id=str(uuid4()) if new_id else message.id)
 
 
 async def _summarised(turn: Sequence[BaseMessage], summarizer: MediaSummarizer | None) -> list[HumanMessage]:

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from discreet.nodes.run import Run
 from discreet.nodes.turn import turn_start
 from discreet.prompts.texts import prompt_id, prompt_text
 from discreet.providers.capabilities import name_of
-from discreet.state.made import MADE, Made
 from discreet.state.records import Provenance
+
+MADE: Final = "made"
+"""Key of the response metadata."""
+
+
+class Made(TypedDict, total=False):
+    """How an answer was made. None of it is said by the user or the model."""
+
+    model: str
+    prompt: str
+    last_words: bool
+    """Whether no further tool calls were allowed."""
+
 
 _MADE: TypeAdapter[Made] = TypeAdapter(Made)
 

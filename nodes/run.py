@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
@@ -62,28 +60,15 @@ def thread_of_run() -> str | None:
     return _thread_of(_configurable())
 
 
-def is_first_of_thread() -> bool:
-    """Tell whether the thread has nothing of before the run that calls this: LangGraph goes on counting its steps."""
-    try:
-        metadata = get_config().get("metadata") or {}
-    except RuntimeError:  # outside of a run
-        return False
-    return metadata.get("langgraph_step") == 1 and "|" not in metadata.get("langgraph_checkpoint_ns", "|")
-
-
-def checkpoints_of_run() -> tuple[BaseCheckpointSaver[Any], RunnableConfig] | None:
-    """Return the checkpointer of the run that calls this, and its thread; None without one, and within another graph's turn."""
-    saver = _configurable().get("__pregel_checkpointer")
-    thread = _configurable().get("thread_id")
-    if not isinstance(saver, BaseCheckpointSaver) or thread is None or "|" in _configurable().get("checkpoint_ns", "|"):
-        return None
-    return saver, {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
-
-
 def kept_tools() -> Collection[str]:
-    """Return the names of the tools whose calls and results the checkpointer of the run keeps: what its policy says, if it is one of ours."""
-    found = checkpoints_of_run()
-    return found[0].policy.tools if found is not None and isinstance(found[0], KeepsTools) else ()
+    """Return the names of the tools whose calls and results the checkpointer of the run keeps: what its policy says, if it is one of ours.
+
+    None where the run has no thread, and within another graph's turn.
+    """
+    configurable = _configurable()
+    saver = configurable.get(CHECKPOINTER)
+    is_whole = configurable.get("thread_id") is not None and "|" not in configurable.get("checkpoint_ns", "|")
+    return saver.policy.tools if is_whole and isinstance(saver, KeepsTools) else ()
 
 
 def is_stored_by_others() -> bool:
@@ -108,11 +93,6 @@ def _is_on_server(configurable: Mapping[str, Any]) -> bool:
     return any(name in sys.modules for name in SERVERS) or any(
         key == REQUEST_REF or key.startswith("langgraph_auth") for key in configurable
     )
-
-
-def step_of_run() -> int:
-    """Return the number of the step that calls this, as LangGraph counts them."""
-    return int((get_config().get("metadata") or {}).get("langgraph_step", 0))
 
 
 def control_of_run() -> object:

@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
+from typing import Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
 from discreet.access.epochs import NEVER_ERASED, Beginning, run_began_after
 from discreet.checkpoint.answers import is_answer
+from discreet.checkpoint.message_ids import safe_id
 from discreet.checkpoint.messages import without_dead_calls
 from discreet.checkpoint.run_input import orphans
 from discreet.errors import EmptyInputError, InputError
@@ -20,12 +22,14 @@ from discreet.nodes.node import Node, State, Update, messages_in, read
 from discreet.nodes.requests import new_request
 from discreet.nodes.run import Run, control_of_run, describe_run
 from discreet.nodes.short_term import tolerant
-from discreet.nodes.system_messages import is_past, with_turn
 from discreet.nodes.turn import turn_start, unanswered
 from discreet.ports import BeginsWork, Media, ShortTermStore
 from discreet.state.conversation import Request
 from discreet.state.message_text import text_blocks
 from discreet.state.text import storable
+
+TURN: Final = "turn"
+"""Key of the response metadata of a caller's system message: with which of the user's messages it came. It holds for that turn."""
 
 
 def make_save_input(
@@ -77,7 +81,7 @@ def make_save_input(
         """Return the message that is to be answered, what stays of the thread before it, and its media."""
         message = _users_message(messages, running)
         media = await _media(check, message)
-        left = [each for each in messages if not is_past(each, message.id)]
+        left = [each for each in messages if not _is_past(each, message.id)]
         if running is not None and running.get("waits"):
             left = [each for each in without_dead_calls(left, None) if not _is_traffic(each)]
         gone = {id(each) for each in unanswered(left) if each is not message and not await _may_stay(check, each)}
@@ -108,7 +112,7 @@ def make_save_input(
         )
         if began is not None:
             request["began"] = began
-        stays = masked if lenient else _once([with_turn(each, request["message_id"]) for each in masked])
+        stays = masked if lenient else _once([_with_turn(each, request["message_id"]) for each in masked])
         was, ids = {id(m) for m in read(state, messages_key, ())}, {m.id for m in stays}
         gone = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in ids]
         changed = [m for m in stays if id(m) not in was]
@@ -191,6 +195,21 @@ def _results(messages: Sequence[BaseMessage], request: Request | None) -> list[B
     is_open = start is not None and not any(map(is_answer, messages[start:]))
     goes_on = is_open if request is None else request.get("waits")
     return results[::-1] if goes_on and not orphans(messages) else []
+
+
+def _with_turn(message: BaseMessage, message_id: str) -> BaseMessage:
+    """Return `message`; a system message with a note that it holds for the turn of the user's message of that id."""
+    if not isinstance(message, SystemMessage):
+        return message
+    return message.model_copy(update={"response_metadata": {**message.response_metadata, TURN: safe_id(message_id)}})
+
+
+def _is_past(message: BaseMessage, message_id: str | None) -> bool:
+    """Whether `message` is a system message that came with another of the user's messages than the one of that id."""
+    if not isinstance(message, SystemMessage):
+        return False
+    turn = message.response_metadata.get(TURN)
+    return turn is not None and turn != safe_id(message_id)
 
 
 async def _begin(short_term: ShortTermStore | None, begins: BeginsWork | None, run: Run) -> str | None:

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from discreet.nodes.provenance import MADE
 from discreet.ports import TextRedactor
 from discreet.redaction.blocks import joined_safely, redact_blocks
 from discreet.redaction.walker import redact_object
-from discreet.state.made import MADE
 from discreet.state.message_text import MADE_BY, SUMMARIZATION, is_summary, spoken_blocks, text_blocks
 
 logger = logging.getLogger(__name__)

@@ -22,12 +22,11 @@ from pydantic import BaseModel
 
 from discreet.nodes.masking import OpenTurn, TurnMask
 from discreet.nodes.node import Node, State, Update, messages_in
-from discreet.nodes.tools.errors import tool_error
+from discreet.nodes.tools.errors import check_arguments, tool_error
 from discreet.nodes.tools.memory_forget import MemoryForget
 from discreet.nodes.tools.memory_recall import MemoryRecall
 from discreet.nodes.tools.memory_save import MemorySave
 from discreet.nodes.tools.memory_update import MemoryUpdate
-from discreet.nodes.tools.unresolved import check_arguments
 from discreet.nodes.turn import turn_text
 
 __all__ = ["MemoryForget", "MemoryRecall", "MemorySave", "MemoryUpdate", "make_tools", "route_after"]

@@ -1,27 +1,44 @@
-"""Say to the model why its tool call failed: a stable code, what to do, and nothing that only the machine should know."""
+"""Say to the model why its tool call failed: a stable code, what to do, and nothing that only the machine should know.
+
+A call with a placeholder in the place of a value fails before it runs.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, get_args
+from functools import cache
+from typing import Any, Final, NamedTuple, get_args
 
 from langchain_core.tools import ToolException
 from langgraph.errors import GraphBubbleUp
-from langgraph.prebuilt.tool_node import ToolInvocationError
+from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from discreet.errors import CallLimitError, DiscreetError, ProviderError, StorageError, StorageUnavailableError
+from discreet.errors import (
+    CallLimitError,
+    DiscreetError,
+    ProviderError,
+    StorageError,
+    StorageUnavailableError,
+    UnresolvedPlaceholderError,
+)
 from discreet.metrics import tool_errors
+from discreet.ports import Marking, TextRedactor
 from discreet.prompts.texts import render_reply
+from discreet.redaction.placeholders import TAGGED, placeholder_pattern
 
 logger = logging.getLogger(__name__)
 
 INVALID_ARGUMENTS = "invalid_arguments"
 FAILED = "tool_failed"
 TIMEOUT = "timeout"
+
+PLACEHOLDERS: Final = "placeholders"
+"""Key of a tool's `metadata`: true if the tool takes placeholders for what they are, as the memory tools do."""
 
 PYDANTICS_OWN = frozenset(get_args(ErrorType)) - {"value_error", "assertion_error"}
 """Their messages hold no values; those of a validator are whatever its author wrote."""
@@ -97,3 +114,24 @@ def _texts(value: object) -> Iterable[str]:
             yield from _texts(item)
     elif value is not None:
         yield str(value)
+
+
+def check_arguments(request: ToolCallRequest, redactor: TextRedactor) -> None:
+    """Refuse a call with placeholders of `redactor` among its arguments, keys included, unless the tool takes them.
+
+    Raises:
+        UnresolvedPlaceholderError: It names their types, so that the model can ask for the values.
+    """
+    if request.tool is not None and (request.tool.metadata or {}).get(PLACEHOLDERS):
+        return
+    pattern = redactor.placeholders if isinstance(redactor, Marking) else _built_in()
+    written = json.dumps(request.tool_call["args"], ensure_ascii=False, default=str)
+    if kinds := {match["kind"] for form in (TAGGED, pattern) for match in form.finditer(written)}:
+        raise UnresolvedPlaceholderError(kinds)
+
+
+@cache
+def _built_in() -> re.Pattern[str]:
+    from discreet.redaction.recognisers import DEFAULT  # compiles hundreds of patterns
+
+    return placeholder_pattern(recogniser.type for recogniser in DEFAULT)

@@ -15,8 +15,8 @@ from discreet.errors import UnclearForgettingError
 from discreet.nodes.forgotten import tags_of, tags_of_rounds, texts_of_rounds
 from discreet.nodes.requests import request_id_of
 from discreet.nodes.run import Run
+from discreet.nodes.tools.memory_check import forget_secrets
 from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs, answered
-from discreet.nodes.tools.secret_references import forget_secrets
 from discreet.nodes.turn import turn_start
 from discreet.ports import ForgetRequest, Forgotten, RollingSummaries
 from discreet.redaction import untagged

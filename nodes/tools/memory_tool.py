@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 from discreet.background_loop import wait_for
 from discreet.errors import StorageUnavailableError
 from discreet.nodes.run import Run, describe_run
-from discreet.nodes.tools.unresolved import PLACEHOLDERS
+from discreet.nodes.tools.errors import PLACEHOLDERS
 from discreet.ports import DecliningSecretStore, Memories, SecretStore, TextRedactor
 from discreet.redaction.configured import default_redactor
 

@@ -9,9 +9,8 @@ from uuid import UUID
 from langchain_core.tools import ArgsSchema
 from pydantic import Field
 
-from discreet.nodes.tools.memory_check import NEVER, WritingTool
+from discreet.nodes.tools.memory_check import NEVER, Kept, WritingTool, forget_secrets
 from discreet.nodes.tools.memory_tool import MemoryToolArgs, answered
-from discreet.nodes.tools.secret_references import Kept, forget_secrets
 from discreet.redaction.placeholders import referenced
 from discreet.retrieval.dedup_resolution import CONSOLIDATED
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord

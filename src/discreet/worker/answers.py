@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from discreet.errors import ProviderError
-from discreet.nodes.tools.copied import copied_from
+from discreet.nodes.tools.memory_check import copied_from
 from discreet.ports import TextRedactor
 from discreet.prompts.extraction import extraction_prompt_id
 from discreet.providers.offline.reading import read

@@ -6,8 +6,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel
 
-from discreet.nodes.answers import answers
 from discreet.nodes.assistant import SILENT
+from discreet.nodes.persist_filtered import answers
 from discreet.state.message_text import text_of
 
 ASKED = HumanMessage("Well?", id="m1")

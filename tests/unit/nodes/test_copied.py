@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from discreet.nodes.tools.copied import copied_from
+from discreet.nodes.tools.memory_check import copied_from
 
 SETS = Path(__file__).parents[3] / "benchmarks" / "dedup_sets"
 

@@ -14,7 +14,7 @@ from discreet.graph.options import Options
 from discreet.graph.parts import make_parts
 from discreet.metrics import memories_refused
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate, make_tools, memory_tool
-from discreet.nodes.tools.secret_references import Kept
+from discreet.nodes.tools.memory_check import Kept
 from discreet.ports import DecliningSecretStore
 from discreet.providers import chat_model
 from discreet.redaction import Redactor

@@ -6,7 +6,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from discreet.errors import UnresolvedPlaceholderError
 from discreet.nodes.tools import MemorySave
-from discreet.nodes.tools.unresolved import PLACEHOLDERS, check_arguments
+from discreet.nodes.tools.errors import PLACEHOLDERS, check_arguments
 from discreet.redaction import Redactor
 from discreet.testing import InMemoryMemories
 
