@@ -103,6 +103,9 @@ class TerminalChat:
                 if piece := spoken.feed(piece_of(event)):
                     yield "token", piece
                 continue
+            if rest := spoken.close():
+                yield "token", rest
+            spoken = SpokenStream()  # a message of the model's is over with its node
             for part in _notes(event):
                 yield part
 
