@@ -1,28 +1,39 @@
-"""How rare a question's tokens are among the memories of all users, cached for searches."""
+"""How rare a question's tokens are among the memories of all users, held for searches."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import LiteralString
 
+import numpy as np
+
+from discreet.driver_errors import storage_errors
 from discreet.storage.database.connecting.pool import Pool
 
 MAX_AGE_SECONDS = 60.0
-"""How old a cached count may be. Rarity changes slowly where there are many memories."""
+"""How old the sums may be that a search goes by. They are made anew each minute at most."""
 
-MAX_CACHED = 50_000
-"""Tokens kept, some 10 MB."""
+LOOK_SECONDS = 30.0
+"""From one look for new ones to the next, beside the searches: while there are any, no search waits for them."""
+
+MOST = 100_000
+"""Tokens held, the most frequent ones, 1.2 MB. Whichever is not among them counts as the rarest of them where there are more."""
 
 _READ: LiteralString = """
-SELECT t.token, coalesce(f.documents, 0) AS documents, c.documents AS corpus, c.counted_at
+SELECT c.documents AS corpus, c.counted_at, (
+    SELECT string_agg(int4send(f.token) || int8send(f.documents), ''::bytea)
+    FROM (SELECT token, documents FROM discreet.token_frequency ORDER BY documents DESC LIMIT %(most)s) f
+) AS counts
 FROM discreet.corpus c
-CROSS JOIN unnest(%(tokens)s::integer[]) AS t (token)
-LEFT JOIN discreet.token_frequency f USING (token)
+WHERE c.counted_at IS DISTINCT FROM %(known)s
 """
+"""As bytes: rows would keep the event loop for a tenth of a second."""
+
+_COUNTS = np.dtype([("token", ">i4"), ("documents", ">i8")])
 
 
 class TokenFrequencies:
@@ -32,9 +43,13 @@ class TokenFrequencies:
         """Use `pool`, whose owner closes it."""
         self._pool = pool
         self._clock = clock
-        self._corpus = 0
+        self._looked_at = -math.inf
         self._counted_at: datetime | None = None
-        self._cached: OrderedDict[int, tuple[int, float]] = OrderedDict()
+        self._corpus = 0
+        self._tokens = np.empty(0, np.int32)
+        """In order."""
+        self._documents = np.empty(0, np.int64)
+        self._others = 0
         self._new: Counter[int] = Counter()
         self._new_documents = 0
 
@@ -44,11 +59,10 @@ class TokenFrequencies:
         That is the inverse document frequency of Robertson and Zaragoza (2009), equation 3.3, plus 1 so that it stays
         positive: a word that a memory has always counts.
         """
-        counts = self._known(tokens)
-        if len(counts) < len(tokens):
-            counts |= await self._read([token for token in tokens if token not in counts])
+        if self._clock() - self._looked_at >= MAX_AGE_SECONDS:
+            await self.look()
         corpus = self._corpus + self._new_documents
-        return {token: inverse_document_frequency(corpus, counts[token] + self._new[token]) for token in tokens}
+        return {token: inverse_document_frequency(corpus, self._count(token) + self._new[token]) for token in tokens}
 
     def add(self, documents: Sequence[Iterable[int]]) -> None:
         """Take into account new `documents`, each given by its distinct tokens, until they have been summed up."""
@@ -56,32 +70,34 @@ class TokenFrequencies:
             self._new.update(list(document))
         self._new_documents += len(documents)
 
-    def _known(self, tokens: Sequence[int]) -> dict[int, int]:
-        fresh_from = self._clock() - MAX_AGE_SECONDS
-        cached = {token: self._cached[token] for token in tokens if token in self._cached}
-        return {token: documents for token, (documents, read_at) in cached.items() if read_at >= fresh_from}
+    async def keep(self) -> None:
+        """Look now and then, once a search has."""
+        if LOOK_SECONDS <= self._clock() - self._looked_at < math.inf:
+            with storage_errors():
+                await self.look()
 
-    async def _read(self, tokens: list[int]) -> dict[int, int]:
+    async def look(self) -> None:
+        """Read the sums, if they were made anew since.
+
+        Raises:
+            psycopg.Error: The database failed.
+        """
         async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-            rows = await (await cursor.execute(_READ, {"tokens": tokens})).fetchall()
-        if rows[0]["counted_at"] != self._counted_at:
-            self._begin(rows[0]["counted_at"], rows[0]["corpus"])
-        now = self._clock()
-        found = {row["token"]: row["documents"] for row in rows}
-        for token, documents in found.items():
-            self._cached[token] = documents, now
-            self._cached.move_to_end(token)
-        while len(self._cached) > MAX_CACHED:
-            self._cached.popitem(last=False)
-        return found
-
-    def _begin(self, counted_at: datetime, corpus: int) -> None:
-        """Go by sums that were made anew, which have what this process added."""
-        if self._counted_at is not None:
-            self._cached.clear()
+            row = await (await cursor.execute(_READ, {"most": MOST, "known": self._counted_at})).fetchone()
+        self._looked_at = self._clock()
+        if row is None:
+            return
+        if self._counted_at is not None:  # they have what this process added
             self._new.clear()
             self._new_documents = 0
-        self._counted_at, self._corpus = counted_at, corpus
+        self._counted_at, self._corpus = row["counted_at"], row["corpus"]
+        counts = np.sort(np.frombuffer(row["counts"] or b"", _COUNTS), order="token")
+        self._tokens, self._documents = counts["token"].astype(np.int32), counts["documents"].astype(np.int64)
+        self._others = int(self._documents.min()) if len(counts) >= MOST else 0
+
+    def _count(self, token: int) -> int:
+        at = int(self._tokens.searchsorted(token))
+        return int(self._documents[at]) if at < len(self._tokens) and self._tokens[at] == token else self._others
 
 
 def inverse_document_frequency(corpus: int, documents: int) -> float:
