@@ -93,10 +93,13 @@ class QueuedPool(AsyncConnectionPool[C]):
     async def putconn(self, conn: C) -> None:
         """Take `conn` back, in a task of its own: where a cancellation meets the pool's locks, psycopg's own loses the place.
 
-        At once where nothing has to be waited for: a task takes the event loop two more rounds.
+        At once where nothing has to be waited for: a task takes the event loop two more rounds. It is lent next then, so that
+        statements are prepared on as few connections as are needed at a time.
         """
         if self._takes_at_once(conn):
             await super().putconn(conn)
+            if self._pool and self._pool[-1] is conn:
+                self._pool.rotate(1)
             return
         returning = asyncio.create_task(super().putconn(conn))
         self._returning.add(returning)

@@ -14,10 +14,14 @@ from uuid import UUID
 
 from discreet.access.identity import Identities, load_identities
 from discreet.access.sensitive_ids import ANY_ID, SensitiveIds, load_sensitive_ids
+from discreet.erased import Erased, on_erasure
 from discreet.redaction.thread_offload import read_apart
 from discreet.settings import Settings, load_settings
 
 _BYTES = 16
+
+MAX_KEYS = 5_000
+"""Keys of users and threads kept: a turn has the same ones made some ten times."""
 
 MAX_CACHED = 50_000
 """Digests of tokens kept, some 8 MB: a save of a hundred memories has 1,500, which take 2 ms to make."""
@@ -39,6 +43,8 @@ class UserKeys:
         """
         self.ids = ids
         self._key = identities.key_for("user keys")
+        self._digest = lru_cache(MAX_KEYS)(self._keyed_digest)
+        on_erasure(self._forget)
         self._token_key = identities.key_for("tokens")
         self.token_digest: Callable[[str], int] = lru_cache(MAX_CACHED)(self._token_digest)
         """Returns 64 bits that stand for a token of a text wherever the database knows words."""
@@ -73,7 +79,11 @@ class UserKeys:
         digest = hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8, key=self._token_key)
         return int.from_bytes(digest.digest())
 
-    def _digest(self, kind: str, name: str) -> UUID:
+    def _forget(self, _: Erased) -> None:
+        """Hold no id of somebody who was erased; each of the others' is digested once more."""
+        self._digest.cache_clear()
+
+    def _keyed_digest(self, kind: str, name: str) -> UUID:
         message = f"{kind}\0{name}".encode("utf-8", "surrogatepass")
         return UUID(bytes=hmac.digest(self._key, message, "sha256")[:_BYTES])
 
