@@ -18,18 +18,20 @@ from discreet.nodes.forgotten import ForgottenRounds
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.memory_gate import make_memory_gate
 from discreet.nodes.node import Node
+from discreet.nodes.opening import TurnOpening
 from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.nodes.prompting import Prompting
 from discreet.nodes.retrieve_memories import make_retrieve_memories
 from discreet.nodes.rolling_summary import RollingSummariser, remember_summary
 from discreet.nodes.save_input import make_save_input
-from discreet.nodes.sinks import RoundSink, Sink, SummarySink, TurnSink
+from discreet.nodes.sinks import LogRoundSink, RoundSink, Sink, SummarySink, TurnSink
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate
 from discreet.ports import (
     BeginsWork,
     DecliningSecretStore,
     FixedSettings,
     LiveSettings,
+    LogsRounds,
     MediaSummarizer,
     Memories,
     SpokenRound,
@@ -82,6 +84,8 @@ def make_parts(options: Options, model: Callable[[], BaseChatModel], *, stacklev
     remember = _what_to_remember(options, stacklevel + 1)
     forgotten = None if options.memories is None else ForgottenRounds(options.memories)
     summariser = _summariser(options, model, redactor, forgotten, remember)
+    opening = _opening(options, summariser, forgotten)
+    joined = _joined_log(options)
     memory_settings = options.memory_settings or FixedSettings(environment_values(settings))
     preload = options.memories is not None and options.preload
     return Parts(
@@ -100,17 +104,18 @@ def make_parts(options: Options, model: Callable[[], BaseChatModel], *, stacklev
             mask=mask,
             short_term=options.short_term,
             begins=_begins(options),
+            opening=opening if preload else None,
             default_user=settings.default_user,
         ),
-        memory_gate=_gate(settings, mask) if preload else None,
+        memory_gate=_gate(settings, mask, opening) if preload else None,
         retrieve_memories=(
-            _retrieval(options.memories, settings, memory_settings, mask)
+            _retrieval(options.memories, settings, memory_settings, mask, opening)
             if options.memories is not None and preload
             else None
         ),
         persist_filtered=make_persist_filtered(
-            log=options.log,
-            sinks=_sinks(options, summariser, forgotten, remember),
+            log=options.log if joined is None else None,
+            sinks=_sinks(options, summariser, forgotten, remember, joined),
             annotating=Annotating(
                 annotator=options.annotator or RuleAnnotator(), summariser=summariser, forgotten=forgotten
             ),
@@ -121,7 +126,7 @@ def make_parts(options: Options, model: Callable[[], BaseChatModel], *, stacklev
             told_tools=options.told_tools,
             default_user=settings.default_user,
         ),
-        memory_tools=_memory_tools(options, settings, redactor, memory_settings),
+        memory_tools=_memory_tools(options, settings, redactor, memory_settings, forgotten),
         fallback_model=options.fallback_model or _model(settings.fallback_model, settings),
         retry=ModelRetry(seconds=settings.model_retry_seconds),
         settings=settings,
@@ -160,6 +165,30 @@ def _begins(options: Options) -> BeginsWork | None:
     """Return what says what a turn's work is known by: the first place that turns are stored in and that knows it."""
     places = (options.log, options.memories)
     return next((cast("BeginsWork", place) for place in places if hasattr(place, "begin")), None)
+
+
+def _opening(
+    options: Options, summariser: RollingSummariser | None, forgotten: ForgottenRounds | None
+) -> TurnOpening | None:
+    """Return what reads in one round trip what a turn needs; None where several are asked."""
+    if options.memories is None or forgotten is None:
+        return None
+    return TurnOpening.over(
+        options.memories,
+        forgotten=forgotten,
+        begins=_begins(options),
+        short_term=options.short_term,
+        summaries=options.summaries,
+        summariser=summariser,
+    )
+
+
+def _joined_log(options: Options) -> LogsRounds | None:
+    """Return the log as it keeps turns and their rounds together; None where they are kept in different places."""
+    if options.log is None or options.short_term is None or not hasattr(options.log, "logs_with"):
+        return None
+    log = cast("LogsRounds", options.log)
+    return log if log.logs_with(options.short_term) else None
 
 
 def _what_to_remember(options: Options, stacklevel: int) -> Remember:
@@ -216,10 +245,16 @@ def _summariser(
 
 
 def _sinks(
-    options: Options, summariser: RollingSummariser | None, forgotten: ForgottenRounds | None, remember: Remember
+    options: Options,
+    summariser: RollingSummariser | None,
+    forgotten: ForgottenRounds | None,
+    remember: Remember,
+    joined: LogsRounds | None,
 ) -> list[Sink]:
     sinks: list[Sink] = list(options.sinks)
-    if options.short_term is not None:
+    if joined is not None and options.short_term is not None:
+        sinks.append(LogRoundSink(joined, options.short_term))
+    elif options.short_term is not None:
         sinks.append(RoundSink(options.short_term))
     if summariser is not None:
         sinks.append(SummarySink(summariser, forgotten))
@@ -228,28 +263,44 @@ def _sinks(
     return sinks
 
 
-def _gate(settings: Settings, mask: TurnMask) -> Node:
-    small = _model(settings.gate_model, settings)
-    return make_memory_gate(small_model=small, timeout=settings.gate_timeout, mask=mask)
+def _gate(settings: Settings, mask: TurnMask, opening: TurnOpening | None) -> Node:
+    return make_memory_gate(
+        small_model=_model(settings.gate_model, settings),
+        timeout=settings.gate_timeout,
+        mask=mask,
+        opening=opening,
+        default_user=settings.default_user,
+    )
 
 
 def _model(name: str | None, settings: Settings) -> BaseChatModel | None:
     return model_by_name(name, settings=settings) if name else None
 
 
-def _retrieval(memories: Memories, settings: Settings, memory_settings: LiveSettings, mask: TurnMask) -> Node:
+def _retrieval(
+    memories: Memories,
+    settings: Settings,
+    memory_settings: LiveSettings,
+    mask: TurnMask,
+    opening: TurnOpening | None,
+) -> Node:
     return make_retrieve_memories(
         memories=memories,
         memory_settings=memory_settings,
         timeout=settings.retrieve_timeout,
         mask=mask,
+        opening=opening,
         default_user=settings.default_user,
         shared_apps=settings.shared_apps,
     )
 
 
 def _memory_tools(
-    options: Options, settings: Settings, redactor: TextRedactor, memory_settings: LiveSettings
+    options: Options,
+    settings: Settings,
+    redactor: TextRedactor,
+    memory_settings: LiveSettings,
+    forgotten: ForgottenRounds | None,
 ) -> list[BaseTool]:
     """Return the tools that were asked for.
 
@@ -274,6 +325,7 @@ def _memory_tools(
             default_user=user,
             summaries=options.summaries,
             shared_apps=settings.shared_apps,
+            rounds=forgotten,
             redactor=redactor,
             secret_store=secret_store,
         ),

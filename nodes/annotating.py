@@ -77,7 +77,7 @@ class Annotating:
         if self.forgotten is None:
             return earlier, True
         asked = HumanMessage(said, id=request["request_id"])
-        told = await self.forgotten.left_out(run, [*earlier, asked], ended=True)
+        told = await self.forgotten.left_out(run, [*earlier, asked], ended=request["message_id"])
         return (told[:-1], True) if told[-1:] == [asked] else (told, False)
 
     async def _summary(self, run: Run, rounds: Sequence[ThreadRound]) -> RollingSummary:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -49,22 +50,41 @@ class ForgottenRounds:
     _known: OrderedDict[tuple[str, str], _Read] = field(default_factory=OrderedDict, repr=False)
     """What was read last."""
 
-    async def left_out(self, run: Run, messages: Sequence[BaseMessage], *, ended: bool = False) -> list[BaseMessage]:
+    async def left_out(
+        self, run: Run, messages: Sequence[BaseMessage], *, ended: str | None = None
+    ) -> list[BaseMessage]:
         """Return `messages` without the rounds that were forgotten. The running turn stays, unless it has `ended`.
+
+        `ended` is the id of the user's message that began it. They are not read again then, unless it had something forgotten.
 
         If the memories can't be asked, what was read last holds. If nothing was read before in this process, all but the
         running turn is left out: what was forgotten is not told because a database is slow.
         """
         if run.user_id is None or run.thread_id is None or not messages:
             return list(messages)
-        start = len(messages) if ended else (turn_start(messages) or 0)
+        start = (turn_start(messages) or 0) if ended is None else len(messages)
         if not start:
             return list(messages)
-        marks = await self._marks(run.user_id, run.thread_id, None if ended else messages[start].id)
+        if ended is None:
+            marks = await self._marks(run.user_id, run.thread_id, messages[start].id, FRESH_SECONDS)
+        else:
+            marks = await self._marks(run.user_id, run.thread_id, ended)
         if marks is None:
             return list(messages[start:])
         earlier = without(messages[:start], marks, partial(request_id_of, run.user_id, run.thread_id))
         return [*earlier, *messages[start:]]
+
+    def note(self, user_id: str, thread_id: str, turn: str | None, marks: frozenset[str]) -> None:
+        """Take note of the marks of a thread that were read for a turn, which its user's message names."""
+        self._known[user_id, thread_id] = _Read(marks, turn, time.monotonic())
+        self._known.move_to_end((user_id, thread_id))
+        if len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
+
+    def changed(self, user_id: str) -> None:
+        """Take note that a turn has had something of the user's forgotten: what was read before holds no longer."""
+        for thread in [thread for thread in [*self._known] if thread[0] == user_id]:
+            self._known.pop(thread, None)
 
     async def may_be_told(self, user_id: str | None, thread_id: str, rounds: Sequence[ThreadRound]) -> bool:
         """Whether none of `rounds` was forgotten, be it while a summary was made of them."""
@@ -74,24 +94,24 @@ class ForgottenRounds:
         said = (message_id for each in rounds for message_id in each.said_ids)
         return not marks or marks.isdisjoint(request_id_of(user_id, thread_id, each) for each in said)
 
-    async def _marks(self, user_id: str, thread_id: str, turn: str | None) -> frozenset[str] | None:
-        """Return the marks of a thread, read once for the calls of a running `turn`, which its user's message names."""
+    async def _marks(
+        self, user_id: str, thread_id: str, turn: str | None, seconds: float = math.inf
+    ) -> frozenset[str] | None:
+        """Return the marks of a thread, read once in so many seconds for a `turn`, which its user's message names."""
         thread = user_id, thread_id
         known = self._known.get(thread)
-        if known is not None and known.turn == turn is not None and time.monotonic() - known.at < FRESH_SECONDS:
+        if known is not None and known.turn == turn is not None and time.monotonic() - known.at < seconds:
             return known.marks
         try:
             async with asyncio.timeout(READ_SECONDS):
-                self._known[thread] = _Read(await self.memories.forgotten(user_id, thread_id), turn, time.monotonic())
+                marks = await self.memories.forgotten(user_id, thread_id)
         except Exception as error:  # noqa: BLE001  # the turn goes on, whatever a foreign store raises
             cause = type(error).__name__
             forgotten_unread.labels(cause).inc()
             logger.warning("forgotten_unread cause=%s known=%s", cause, thread in self._known)
-        else:
-            self._known.move_to_end(thread)
-            if len(self._known) > MAX_KNOWN:
-                self._known.popitem(last=False)
-        return self._known[thread].marks if thread in self._known else None
+            return None if known is None else known.marks
+        self.note(user_id, thread_id, turn, marks)
+        return marks
 
 
 def without(

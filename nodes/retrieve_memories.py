@@ -12,11 +12,12 @@ from langgraph.errors import GraphBubbleUp
 
 from discreet.metrics import retrieve_failures, retrieve_seconds
 from discreet.nodes.masking import TurnMask
-from discreet.nodes.node import Node, State, Update
+from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.opening import TurnOpening
 from discreet.nodes.query import query_of
 from discreet.nodes.run import Run, describe_run
-from discreet.ports import FixedSettings, LiveSettings, LoadsFirst, Memories
-from discreet.state.conversation import RetrievedMemory
+from discreet.ports import FixedSettings, LiveSettings, LoadsFirst, Memories, MemoryQuery, OpenedTurn
+from discreet.state.conversation import Request, RetrievedMemory
 from discreet.state.records import MemoryFilters, ScoredMemory
 
 FEW_FACTS = 12
@@ -36,9 +37,11 @@ def make_retrieve_memories(
     memory_settings: LiveSettings | None = None,
     timeout: float = 2.0,
     mask: TurnMask | None = None,
+    opening: TurnOpening | None = None,
     default_user: str | None = None,
     shared_apps: Sequence[str] = (),
     messages_key: str = "messages",
+    request_key: str = "request",
     memories_key: str = "memories",
 ) -> Node:
     """Return the node `retrieve_memories`, which puts the best memories into `memories_key`.
@@ -57,47 +60,60 @@ def make_retrieve_memories(
         memory_settings: Asked anew for each turn, for example `storage.memory_settings`. Default: 5 memories, from 0.6 on.
         timeout: Seconds. What `memories` load first, see `discreet.ports.LoadsFirst`, does not count.
         mask: Has what was said in a recording; by default the process's.
+        opening: Searches, and reads what else the turn needs in the same round trip.
         default_user: user_id for runs that name none.
         shared_apps: Applications whose memories of the user are found too; by default each keeps its own.
         messages_key: State key of the messages.
+        request_key: State key of the running turn.
         memories_key: State key of the result, a list of `RetrievedMemory`.
     """
     memory_settings = memory_settings or FixedSettings()
     mask = mask or TurnMask()
 
-    async def search(run: Run, user_id: str, query: str) -> list[ScoredMemory]:
+    async def search(run: Run, user_id: str, query: str, request: Request | None) -> OpenedTurn:
         context, live = run.context, memory_settings.live
         filters = MemoryFilters(app_name=context.app_name, shared_apps=list(shared_apps), running_thread=run.thread_id)
         said = (limit, threshold, context.retrieve_limit, context.retrieve_threshold)
+        asked = MemoryQuery(
+            query=query,
+            limit=_first(limit, context.retrieve_limit, live.memory_retrieve_limit),
+            threshold=_first(threshold, context.retrieve_threshold, live.memory_retrieve_threshold),
+            filters=filters,
+            few=FEW_FACTS if said.count(None) == len(said) else 0,
+        )
+        if hasattr(memories, "ready"):  # a model that is still loading takes nothing of the search's time
+            await cast("LoadsFirst", memories).ready()
         async with asyncio.timeout(timeout):
-            return await memories.search(
-                user_id,
-                query,
-                limit=_first(limit, context.retrieve_limit, live.memory_retrieve_limit),
-                threshold=_first(threshold, context.retrieve_threshold, live.memory_retrieve_threshold),
-                filters=filters,
-                few=FEW_FACTS if said.count(None) == len(said) else 0,
+            if opening is not None and request is not None:
+                return await opening.open(run, user_id, request, asked)
+            found = await memories.search(
+                user_id, query, limit=asked.limit, threshold=asked.threshold, filters=filters, few=asked.few
             )
+            return OpenedTurn(began=None, forgotten=frozenset(), found=found)
 
     async def retrieve_memories(state: State) -> Update:
         run = describe_run(default_user=default_user)
         query = await query_of(state, mask, messages_key=messages_key)
+        request: Request | None = read(state, request_key)
         if run.user_id is None or not query.strip():
-            return {memories_key: []}
-        started = time.perf_counter()
+            if opening is None or request is None:
+                return {memories_key: []}
+            return {memories_key: [], request_key: await opening.without_search(run, request)}
+        started, opened = time.perf_counter(), None
         try:
-            if hasattr(memories, "ready"):  # a model that is still loading takes nothing of the search's time
-                await cast("LoadsFirst", memories).ready()
-            found = await search(run, run.user_id, query)
+            opened = await search(run, run.user_id, query, request)
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001  # memory fails open, whatever a foreign store raises
             cause = type(error).__name__
             retrieve_failures.labels(cause).inc()
             logger.warning("retrieve_failed cause=%s seconds=%.3f", cause, time.perf_counter() - started)
-            return {memories_key: []}
-        retrieve_seconds.observe(time.perf_counter() - started)
-        return {memories_key: [retrieved(hit) for hit in found]}
+        else:
+            retrieve_seconds.observe(time.perf_counter() - started)
+        found = [] if opened is None else [retrieved(hit) for hit in opened.found]
+        if opening is None or request is None:
+            return {memories_key: found}
+        return {memories_key: found, request_key: await opening.begun(run, request, opened)}
 
     return Node("retrieve_memories", retrieve_memories)
 

@@ -50,6 +50,9 @@ over its next turns."""
 READ_SECONDS = 2.0
 """How long a turn waits for the storage of summaries."""
 
+FRESH_SECONDS = 5.0
+"""For how long a summary holds that was read before the turn came to its prompt."""
+
 IN_TURN_SECONDS = 8.0
 """How long a turn waits for its summary where it is made in the turn: less than a place where turns are kept is given."""
 
@@ -142,6 +145,8 @@ class RollingSummariser:
         """Event loops that have served a turn."""
         self._shown: OrderedDict[Thread, _Shown] = OrderedDict()
         """What running turns were shown last, so that a turn reads the summary once however often the model is asked."""
+        self._brought: OrderedDict[Thread, tuple[RollingSummary, float]] = OrderedDict()
+        """What was read with what else a turn needs, and when by the monotonic clock, until its prompt takes it."""
         on_erasure(self._forget_shown)
         self._rests_until = -math.inf
         """The monotonic time before which `catch_up` quotes without asking the provider."""
@@ -159,6 +164,8 @@ class RollingSummariser:
 
         `left_out` takes out of it what may not be told any more; it is asked only if something may be due.
         """
+        if thread_id is not None:
+            self._brought.pop((user_id, thread_id), None)
         loop = asyncio.get_running_loop()
         lives_on = loop in self._living
         self._living.add(loop)
@@ -199,12 +206,23 @@ class RollingSummariser:
         shown = self._shown.get((user_id, thread_id))
         if shown is not None and shown.answer_id == rounds[-1].answer_id is not None and belongs(shown.summary, rounds):
             return shown.summary
-        stored = await self._read((user_id, thread_id), len(rounds))
+        brought, at = self._brought.pop((user_id, thread_id), (None, 0.0))
+        if brought is not None and time.monotonic() - at < FRESH_SECONDS:
+            stored: RollingSummary | None = brought
+        else:
+            stored = await self._read((user_id, thread_id), len(rounds))
         unsummarised_rounds.observe(len(rounds) if stored is None else due(stored, rounds))
         if stored is None or not belongs(stored, rounds):
             return RollingSummary()
         self._show((user_id, thread_id), _Shown(rounds[-1].answer_id, stored))
         return stored
+
+    def note(self, user_id: str | None, thread_id: str, summary: RollingSummary) -> None:
+        """Take note of the summary that is kept of a thread, which was just read for a turn."""
+        self._brought[user_id, thread_id] = summary, time.monotonic()
+        self._brought.move_to_end((user_id, thread_id))
+        if len(self._brought) > MAX_SHOWN:
+            self._brought.popitem(last=False)
 
     async def catch_up(
         self,
@@ -250,6 +268,7 @@ class RollingSummariser:
         """Read all summaries and rounds anew. Running turns have some, and each is read once a turn."""
         self._shown.clear()
         self._steps.text.redacted.clear()
+        self._brought.clear()
 
     async def _begin(self, thread: Thread, seen: Conversation) -> None:
         """Have what is due of one thread done, and wait for it where that is wanted."""

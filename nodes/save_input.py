@@ -10,7 +10,6 @@ from typing import Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
-from discreet.access.epochs import NEVER_ERASED, Beginning, run_began_after
 from discreet.checkpoint.answers import is_answer
 from discreet.checkpoint.message_ids import safe_id
 from discreet.checkpoint.messages import without_dead_calls
@@ -19,9 +18,9 @@ from discreet.errors import EmptyInputError, InputError
 from discreet.nodes.input_check import InputCheck, newest
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update, messages_in, read
+from discreet.nodes.opening import TurnOpening, begin
 from discreet.nodes.requests import new_request
-from discreet.nodes.run import Run, control_of_run, describe_run
-from discreet.nodes.short_term import tolerant
+from discreet.nodes.run import Run, describe_run
 from discreet.nodes.turn import turn_start, unanswered
 from discreet.ports import BeginsWork, Media, ShortTermStore
 from discreet.state.conversation import Request
@@ -40,6 +39,7 @@ def make_save_input(
     mask: TurnMask | None = None,
     short_term: ShortTermStore | None = None,
     begins: BeginsWork | None = None,
+    opening: TurnOpening | None = None,
     default_user: str | None = None,
     messages_key: str = "messages",
     request_key: str = "request",
@@ -62,6 +62,7 @@ def make_save_input(
         short_term: Where the session becomes active; None keeps no sessions.
         begins: Says what the turn's work is known by, so that nothing of it is stored once the user was erased; for example
             `storage.log`. Not asked where `short_term` says it.
+        opening: Asks for both with what else the turn needs, in a later node of the same graph.
         default_user: user_id for runs that name none.
         messages_key: State key of the messages, for graphs with a schema of their own.
         request_key: State key of the running turn, set here.
@@ -87,6 +88,9 @@ def make_save_input(
         gone = {id(each) for each in unanswered(left) if each is not message and not await _may_stay(check, each)}
         return message, [each for each in left if each is not message and id(each) not in gone], media
 
+    async def begun(run: Run) -> str | None:
+        return None if opening is not None and opening.comes_in_time(run) else await begin(short_term, begins, run)
+
     async def save_input(state: State) -> Update:
         messages = messages_in(state, messages_key)
         running: Request | None = read(state, request_key)
@@ -108,7 +112,7 @@ def make_save_input(
         message = message if message.id else message.model_copy(update={"id": request["message_id"]})
         turn = await mask.turn([*before, message])
         masked, began = await asyncio.gather(
-            turn.masked([*before, message if lenient else _cleaned(message)]), _begin(short_term, begins, run)
+            turn.masked([*before, message if lenient else _cleaned(message)]), begun(run)
         )
         if began is not None:
             request["began"] = began
@@ -210,22 +214,3 @@ def _is_past(message: BaseMessage, message_id: str | None) -> bool:
         return False
     turn = message.response_metadata.get(TURN)
     return turn is not None and turn != safe_id(message_id)
-
-
-async def _begin(short_term: ShortTermStore | None, begins: BeginsWork | None, run: Run) -> str | None:
-    """Make the session active; return what the turn's work is known by. If nobody can say now: the time.
-
-    Raises:
-        UserErasedError: The user was erased since the run began, which has stored their message by now.
-    """
-    now = str(Beginning(None, at=datetime.now(UTC)))
-    began = None
-    if short_term is not None and run.user_id is not None and run.thread_id is not None:
-        began = await tolerant("touch", short_term.touch(run.user_id, run.thread_id), otherwise=None)
-    if begins is None or (run.user_id is None and run.thread_id is None):
-        return began
-    if began is None:
-        began = await tolerant("begin", begins.begin(run.user_id, run.thread_id or ""), otherwise=now)
-    if Beginning.of(began).epoch > NEVER_ERASED and (after := run_began_after(control_of_run())) is not None:
-        await begins.check_run(run.user_id, run.thread_id or "", after)
-    return began

@@ -15,13 +15,15 @@ from discreet.nodes.masking import TurnMask
 from discreet.nodes.memory_gate.deciding import UNSURE, Decide, GateDecision, decide_by_rules
 from discreet.nodes.memory_gate.deciding import decide as default_decide
 from discreet.nodes.node import Node, State, Update, messages_in, read
+from discreet.nodes.opening import TurnOpening
 from discreet.nodes.query import query_of
 from discreet.nodes.rounds import rounds_of
+from discreet.nodes.run import describe_run
 from discreet.nodes.turn import turn_start
 from discreet.ports import SpokenRound
 from discreet.prompts.memory_gate import as_message, render_memory_gate
 from discreet.redaction import untagged
-from discreet.state.conversation import Gate
+from discreet.state.conversation import Gate, Request
 from discreet.state.message_text import text_of
 
 logger = logging.getLogger(__name__)
@@ -41,7 +43,10 @@ def make_memory_gate(
     small_model: BaseChatModel | None = None,
     timeout: float = 1.0,
     mask: TurnMask | None = None,
+    opening: TurnOpening | None = None,
+    default_user: str | None = None,
     messages_key: str = "messages",
+    request_key: str = "request",
     gate_key: str = "gate",
 ) -> Node:
     """Return the node `memory_gate`, which puts its decision under `gate_key`. It never fails a turn.
@@ -51,7 +56,10 @@ def make_memory_gate(
         small_model: Asked about what `decide` calls "unsure"; with the default `decide`, instead of the fitted score.
         timeout: Seconds that the small model has; then the turn retrieves.
         mask: Has what was said in a recording; by default the process's.
+        opening: Opens the turns that skip retrieval.
+        default_user: user_id for runs that name none.
         messages_key: State key of the messages.
+        request_key: State key of the running turn.
         gate_key: State key of the decision, a `Gate`.
     """
     if small_model is not None and decide is default_decide:
@@ -77,7 +85,11 @@ def make_memory_gate(
     async def memory_gate(state: State) -> Update:
         decision = await decided(state)
         gate_decisions.labels("retrieve" if decision.retrieve else "skip", decision.reason).inc()
-        return {gate_key: Gate(retrieve=decision.retrieve, reason=decision.reason)}
+        gate = {gate_key: Gate(retrieve=decision.retrieve, reason=decision.reason)}
+        request: Request | None = read(state, request_key)
+        if opening is None or request is None or decision.retrieve:
+            return gate
+        return {**gate, request_key: await opening.without_search(describe_run(default_user=default_user), request)}
 
     return Node("memory_gate", memory_gate)
 

@@ -23,7 +23,8 @@ class SummarySink:
         if turn.waits:
             return
         run = turn.run
-        left_out = None if self.forgotten is None else partial(self.forgotten.left_out, run, ended=True)
+        ended = turn.request["message_id"]
+        left_out = None if self.forgotten is None else partial(self.forgotten.left_out, run, ended=ended)
         await self.summariser.after_turn(
             run.user_id, run.thread_id, turn.conversation, app_name=run.context.app_name, left_out=left_out
         )

@@ -12,7 +12,7 @@ from langchain_core.tools import ArgsSchema
 from pydantic import Field, SkipValidation
 
 from discreet.errors import UnclearForgettingError
-from discreet.nodes.forgotten import tags_of, tags_of_rounds, texts_of_rounds
+from discreet.nodes.forgotten import ForgottenRounds, tags_of, tags_of_rounds, texts_of_rounds
 from discreet.nodes.requests import request_id_of
 from discreet.nodes.run import Run
 from discreet.nodes.tools.memory_check import forget_secrets
@@ -74,6 +74,8 @@ class MemoryForget(HearingTool):
     """Where threads have their rolling summaries; those of threads that told it are deleted, to be made anew."""
     shared_apps: tuple[str, ...] = Field(default=(), exclude=True)
     """Applications whose memories of the user may be named; by default each knows its own."""
+    rounds: SkipValidation[ForgottenRounds | None] = Field(default=None, exclude=True, repr=False)
+    """What prompts leave out, which changes by this."""
 
     async def _arun(
         self, entry_id: UUID | None = None, text: str = "", only: bool = False, runtime: Any = None
@@ -88,6 +90,8 @@ class MemoryForget(HearingTool):
             gone = await self.memories.forget(user_id, entry_id or untagged(text), only=only, asking=asking)
         if gone is None:
             return {"deleted": False, **named}
+        if self.rounds is not None:
+            self.rounds.changed(user_id)
         past = [record for record in (*gone.facts, *gone.told) if record.type == "conversation_summary"]
         summaries = len(past)
         if self.summaries is not None:

@@ -15,7 +15,8 @@ from discreet.ports.embeddings import Calibration, EmbeddingProvider, is_semanti
 from discreet.ports.epochs import BeginsWork
 from discreet.ports.keys import KEY_BYTES, Key, KeyProvider, KeyWrapper
 from discreet.ports.media import Media, MediaSummarizer
-from discreet.ports.memories import ConversationLog, ForgetRequest, Forgotten, LoadsFirst, Memories
+from discreet.ports.memories import ConversationLog, ForgetRequest, Forgotten, LoadsFirst, LogsRounds, Memories
+from discreet.ports.openings import MemoryQuery, OpenedTurn, OpensTurns
 from discreet.ports.redaction import Locating, Marking, Masking, TextRedactor, ThreadAware, TurnVault, of_thread
 from discreet.ports.secrets import DecliningSecretStore, SecretStore
 from discreet.ports.settings import FixedSettings, LiveSettings, SettingsStore
@@ -65,12 +66,16 @@ __all__ = [
     "LiveSettings",
     "LoadsFirst",
     "Locating",
+    "LogsRounds",
     "Marking",
     "Masking",
     "Media",
     "MediaSummarizer",
     "Memories",
+    "MemoryQuery",
     "NoAudit",
+    "OpenedTurn",
+    "OpensTurns",
     "ResultState",
     "RollingSummaries",
     "RollingSummary",

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
+from discreet.ports.short_term import Round, ShortTermStore
 from discreet.state.records import MemoryFilters, MemoryRecord, PageMark, ScoredMemory, TurnRecord
 
 
@@ -170,4 +171,16 @@ class ConversationLog(Protocol):
         limit: int = 100,
     ) -> list[TurnRecord]:
         """Return at most `limit` turns of a user, oldest first: those begun at or after `after`, and before `before`."""
+        ...
+
+
+class LogsRounds(ConversationLog, Protocol):
+    """A log that keeps a turn and its round of the session in one round trip."""
+
+    def logs_with(self, short_term: object) -> bool:
+        """Return whether `append_with_round` takes these sessions: they are in the same database."""
+        ...
+
+    async def append_with_round(self, turn: TurnRecord, said: Round, short_term: ShortTermStore) -> bool:
+        """Do what `ConversationLog.append` and `ShortTermStore.append_round` do, both or neither; return what the first does."""
         ...

@@ -22,7 +22,7 @@ from discreet.settings import Settings, load_settings
 from discreet.storage.audit.choice import audit_log
 from discreet.storage.audit.marks import bind_database
 from discreet.storage.database.access import DatabaseAccess, access_of, prepare_embedded
-from discreet.storage.database.connecting.pool import Pool, make_pool, reads_only, sees_everybody
+from discreet.storage.database.connecting.pool import Pool, is_cluster, make_pool, reads_only, sees_everybody
 from discreet.storage.database.connecting.target import PasswordProvider, target_of
 from discreet.storage.database.migrating.migrations import migrate
 from discreet.storage.database.roles import refresh_roles
@@ -126,6 +126,7 @@ async def open_storage(
                 access=access,
                 read_pool=await opened.enter_async_context(_read_pool(settings, password)),
                 read_only=read_only,
+                joins=not read_only and not await is_cluster(pool),
                 embeddings=used,
                 space=space,
                 redactor=redactor,

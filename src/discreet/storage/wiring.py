@@ -160,6 +160,7 @@ def wire(
     access: DatabaseAccess,
     read_pool: Pool | None,
     read_only: bool,
+    joins: bool,
     embeddings: EmbeddingProvider,
     space: EmbeddingSpace,
     redactor: TextRedactor,
@@ -194,6 +195,7 @@ def wire(
         read_pool=read_pool,
         audit=audit,
         ready=warm_up.ready,
+        joins=joins,
     )
     vectors = PostgresVectorStore(memories, reader=Reader(pool, read_pool), rules=rules, redactor=redactor)
     runner = StoreRunner(
@@ -240,7 +242,7 @@ def wire(
     )
     people = People(everybody, memories=memories, locks=locks, sealer=sealer, audit=audit)
     delegations = PostgresDelegations(pool, keys=user_keys, audit=audit)
-    log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer, owners=owners, audit=audit)
+    log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer, owners=owners, audit=audit, joins=joins)
     vault, closing_vault = turn_vault(pool, settings, keys=keys)
     summaries = PostgresRollingSummaries(pool, redactor=redactor, sealer=sealer, owners=owners)
     return Wired(
@@ -272,7 +274,11 @@ def wire(
             dsn=pool.target.dsn,
         ),
         works=jobs,
-        watching={"settings": memory_settings.read, "erasures": ErasureWatch(pool, user_keys).look},
+        watching={
+            "settings": memory_settings.read,
+            "erasures": ErasureWatch(pool, user_keys).look,
+            "token_frequencies": frequencies.keep,
+        },
         statements=memories.warm,
         closing=[lambda: store.stop_ttl_sweeper(None), memories.close, *closing, *closing_vault],
     )

@@ -11,7 +11,17 @@ from typing import Any
 from uuid import UUID
 
 from discreet.errors import EntryExistsError, FeedbackLimitError
-from discreet.ports import EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
+from discreet.ports import (
+    EmbeddingProvider,
+    ForgetRequest,
+    Forgotten,
+    MemoryQuery,
+    OpenedTurn,
+    RollingSummaries,
+    ShortTermStore,
+    TextRedactor,
+    is_semantic,
+)
 from discreet.redaction import Redactor
 from discreet.redaction.records import redacted_feedback, redacted_record
 from discreet.retrieval.dedup import DedupThresholds
@@ -30,6 +40,8 @@ from discreet.state.records import (
 )
 from discreet.state.text import storable
 from discreet.testing.embeddings import StubEmbeddings
+from discreet.testing.short_term import InMemoryShortTermStore
+from discreet.testing.summaries import InMemoryRollingSummaries
 
 LEXICAL_WEIGHT = 0.45
 """Of the score; the rest is the similarity of the vectors. The weights of the real search."""
@@ -222,6 +234,36 @@ class InMemoryMemories:
         """Return the request_ids of the rounds of a thread that no prompt may tell any more."""
         user_id = check_user_id(user_id)
         return frozenset(self._forgotten.get((user_id, thread_id), ()))
+
+    def opens_with(self, *stores: object) -> bool:
+        """Return whether `open_turn` takes these sessions and summaries: they are in RAM, too."""
+        return all(isinstance(each, (InMemoryShortTermStore, InMemoryRollingSummaries)) for each in stores)
+
+    async def open_turn(
+        self,
+        user_id: str,
+        thread_id: str | None,
+        asked: MemoryQuery | None = None,
+        *,
+        short_term: ShortTermStore | None = None,
+        summaries: RollingSummaries | None = None,
+    ) -> OpenedTurn:
+        """Search, where something is `asked`, and read what else a turn needs."""
+        if short_term is not None and thread_id is not None:
+            await short_term.touch(user_id, thread_id)
+        found = (
+            []
+            if asked is None
+            else await self.search(
+                user_id, asked.query, limit=asked.limit, threshold=asked.threshold, filters=asked.filters, few=asked.few
+            )
+        )
+        return OpenedTurn(
+            began=None,
+            forgotten=frozenset() if thread_id is None else await self.forgotten(user_id, thread_id),
+            summary=None if summaries is None or thread_id is None else await summaries.get(user_id, thread_id),
+            found=found,
+        )
 
     async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
         """Delete what `filters` select, superseded or not; return how many."""

@@ -59,9 +59,7 @@ class House:
             vault=storage.vault,
             memory_settings=storage.memory_settings,
             tools=[ask, *tools],
-            preload=False,
-            summarise="turn",
-            **options,
+            **{"preload": False, "summarise": "turn", **options},
         )
         self.graph = self.built.compile(checkpointer=saver, store=storage.store)
         self.erasures = Erasures(storage, settings=Settings(**PLAIN))

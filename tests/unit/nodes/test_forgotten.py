@@ -92,7 +92,28 @@ def test_a_round_goes_whole_and_the_others_stay():
 async def test_the_running_turn_is_told_until_it_has_ended():
     forgotten = ForgottenRounds(Marks(marked("h1", "h4")))
     assert ids(await forgotten.left_out(RUN, TALK))[-1] == "h4"
-    assert ids(await forgotten.left_out(RUN, [*TALK, AIMessage("4", id="a4")], ended=True))[-1] == "a3"
+    assert ids(await forgotten.left_out(RUN, [*TALK, AIMessage("4", id="a4")], ended="h4"))[-1] == "a3"
+
+
+async def test_at_the_end_of_a_turn_they_are_read_again_only_if_it_had_something_forgotten():
+    memories = Marks(marked("h1"))
+    forgotten = ForgottenRounds(memories)
+    await forgotten.left_out(RUN, TALK)
+    memories.marks = marked("h1", "h3")
+    assert ids(await forgotten.left_out(RUN, TALK, ended="h4"))[0] == "h2"
+    assert "h3" in ids(await forgotten.left_out(RUN, TALK, ended="h4"))
+    forgotten.changed("ann")
+    assert "h3" not in ids(await forgotten.left_out(RUN, TALK, ended="h4"))
+    memories.marks = marked("h2")
+    assert "h2" not in ids(await forgotten.left_out(RUN, TALK, ended="h5"))  # another turn
+
+
+async def test_what_was_read_for_a_turn_is_not_read_again_for_its_prompt():
+    memories = Marks(frozenset())
+    memories.error = ConnectionError()
+    forgotten = ForgottenRounds(memories)
+    forgotten.note("ann", "a", "h4", marked("h2"))
+    assert ids(await forgotten.left_out(RUN, TALK)) == ["h1", "a1", "h3", "a3", "h4"]
 
 
 async def test_a_round_known_by_its_request_id_goes_too():

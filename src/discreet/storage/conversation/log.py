@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any, LiteralString
@@ -9,7 +10,7 @@ from uuid import UUID
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import InvalidUserError
-from discreet.ports import NoAudit, TextRedactor
+from discreet.ports import NoAudit, Round, ShortTermStore, TextRedactor
 from discreet.redaction.beside import beside_loop
 from discreet.redaction.records import redacted_turn, turn_chars
 from discreet.state.records import TurnRecord
@@ -21,6 +22,8 @@ from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.epochs import Epochs
 from discreet.storage.database.users.owners import Owners
 from discreet.storage.database.users.users import OWNER, change_for_user, write_for_user
+from discreet.storage.short_term.postgres_store import PostgresShortTermStore
+from discreet.storage.short_term.sql import APPENDED
 
 _WRITE: LiteralString = f"""
 WITH {OWNER},
@@ -74,8 +77,8 @@ SELECT
     set_config('synchronous_commit', 'off', true)
 """
 
-_APPEND: LiteralString = f"{_WRITE} {_WRITTEN}"
-_APPEND_AUDITED: LiteralString = f"{_WRITE}, {ADDED_FOR.format(written='turn')} {_WRITTEN}"
+_AUDITED: LiteralString = f", {ADDED_FOR.format(written='turn')}"
+_WITH_ROUND: LiteralString = f", {APPENDED}"
 
 _END: LiteralString = f"""
 WITH {OWNER},
@@ -100,9 +103,11 @@ class PostgresConversationLog:
         sealer: FieldSealer,
         owners: Owners,
         audit: PostgresAuditLog | NoAudit,
+        joins: bool = True,
     ) -> None:
-        """Use `pool`, whose owner closes it."""
+        """Use `pool`, whose owner closes it. `joins`: whether the database takes a turn and a round in one statement."""
         self._pool = pool
+        self._joins = joins
         self._owners = owners
         self._redactor = redactor
         self._sealer = sealer
@@ -110,6 +115,23 @@ class PostgresConversationLog:
         epochs = Epochs(pool, owners.keys)
         self.begin, self.check_run = epochs.begin, epochs.check_run
         """See `discreet.ports.BeginsWork`."""
+
+    def logs_with(self, short_term: object) -> bool:
+        """Return whether `append_with_round` takes these sessions: they are in the same database."""
+        return self._joins and isinstance(short_term, PostgresShortTermStore) and short_term.pool is self._pool
+
+    async def append_with_round(
+        self, turn: TurnRecord, said: Round, short_term: ShortTermStore, *, epoch: int | None = None
+    ) -> bool:
+        """Do as `append`, and add a round to the session, both or neither.
+
+        Raises:
+            StorageError: Nothing was stored, as in `append`.
+        """
+        assert isinstance(short_term, PostgresShortTermStore), "ask `logs_with` first"
+        assert turn.user_id is not None, "nobody has no session"
+        given = await short_term.adding(turn.user_id, turn.thread_id, said)
+        return await self._append(turn, epoch, _WITH_ROUND, given)
 
     async def append(self, turn: TurnRecord, *, epoch: int | None = None) -> bool:
         """Store one turn and touch its session record; False if it took the place of the same request's of that user.
@@ -124,20 +146,27 @@ class PostgresConversationLog:
             UserErasedError: The user was erased since `epoch`; nothing was stored.
             StorageError: Nothing was stored.
         """
+        return await self._append(turn, epoch)
+
+    async def _append(
+        self, turn: TurnRecord, epoch: int | None, beside: LiteralString = "", given: Mapping[str, Any] | None = None
+    ) -> bool:
+        """Append a turn by the statement that has `beside` too, with what is `given` for that."""
         owner = self._owners.of(turn.user_id, turn.thread_id, stores=True)
         turn = await beside_loop(turn_chars(turn), partial(redacted_turn, turn, self._redactor))
         values = {
+            **(given or {}),
             **turn.model_dump(exclude={"user_id", "media", "provenance", "input_text", "output_text", "intent"}),
             **self._texts(turn, owner["user_key"], owner["thread_key"]),
             **owner,
             "epoch": epoch,
         }
-        statement = _APPEND
+        statement = f"{_WRITE}{beside}"
         if isinstance(self._audit, PostgresAuditLog):
-            statement = _APPEND_AUDITED
+            statement += _AUDITED
             values |= self._audit.given("log.write", user_key=owner["user_key"], data="log", counts={"turns": 1})
         with storage_errors():
-            row = await write_for_user(self._pool, statement, values)
+            row = await write_for_user(self._pool, f"{statement} {_WRITTEN}", values)
         return bool(row["is_new"])
 
     async def end_session(self, user_id: str | None, thread_id: str) -> bool:

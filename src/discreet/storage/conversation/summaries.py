@@ -20,7 +20,7 @@ from discreet.storage.database.users.users import OWNER, change_for_user, write_
 
 _OF_THREAD: LiteralString = "user_key = %(user_key)s AND thread_key = %(thread_key)s"
 
-_GET: LiteralString = f"""
+GET: LiteralString = f"""
 SELECT text, sealed_text, rounds, last_message_id FROM discreet.rolling_summary WHERE {_OF_THREAD}
 """
 
@@ -81,7 +81,7 @@ class PostgresRollingSummaries:
 
     def __init__(self, pool: Pool, *, redactor: TextRedactor, sealer: FieldSealer, owners: Owners | OneOwner) -> None:
         """Use `pool`, whose owner closes it."""
-        self._pool = pool
+        self.pool = pool
         self._owners = owners
         self._redactor = redactor
         self._sealer = sealer
@@ -97,15 +97,20 @@ class PostgresRollingSummaries:
         """
         key = self._owners.of(user_id, thread_id)
         with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                row = await (await cursor.execute(_GET, key)).fetchone()
+            async with self.pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                row = await (await cursor.execute(GET, key)).fetchone()
+        return self.read(key["user_key"], key["thread_key"], row)
+
+    def read(self, user_key: UUID, thread_key: UUID | None, row: Mapping[str, Any] | None) -> RollingSummary:
+        """Return the summary in a row of `GET`; an empty one if there is none."""
         if row is None:
             return RollingSummary()
+        row = {**row, "user_key": user_key, "thread_key": thread_key}
         found = RollingSummary(rounds=row["rounds"], last_message_id=row["last_message_id"])
         try:
-            return replace(found, text=_opened({**key, **row}, self._sealer))
+            return replace(found, text=_opened(row, self._sealer))
         except EncryptionError:
-            report_unreadable("summary", [key["thread_key"]])
+            report_unreadable("summary", [row["thread_key"]])
             return replace(found, is_readable=False)
 
     async def commit(
@@ -140,7 +145,7 @@ class PostgresRollingSummaries:
         }
         with storage_errors():
             is_first = not expected.rounds and expected.last_message_id is None
-            row = await write_for_user(self._pool, _FIRST if is_first else _NEXT, given)
+            row = await write_for_user(self.pool, _FIRST if is_first else _NEXT, given)
         return bool(row["is_written"])
 
     async def forget(self, user_id: str | None, thread_id: str) -> bool:
@@ -150,7 +155,7 @@ class PostgresRollingSummaries:
             StorageError: It is still there.
         """
         with storage_errors():
-            row = await change_for_user(self._pool, _FORGET, self._owners.of(user_id, thread_id))
+            row = await change_for_user(self.pool, _FORGET, self._owners.of(user_id, thread_id))
         return bool(row["is_gone"])
 
 

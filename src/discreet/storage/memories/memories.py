@@ -11,9 +11,21 @@ from uuid import UUID
 
 from psycopg import Rollback
 
+from discreet.access.epochs import Beginning
 from discreet.driver_errors import storage_errors
 from discreet.metrics import memories_saved, search_database_seconds, search_seconds
-from discreet.ports import AuditLog, EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
+from discreet.ports import (
+    AuditLog,
+    EmbeddingProvider,
+    ForgetRequest,
+    Forgotten,
+    MemoryQuery,
+    OpenedTurn,
+    RollingSummaries,
+    ShortTermStore,
+    TextRedactor,
+    is_semantic,
+)
 from discreet.redaction.beside import beside_loop
 from discreet.redaction.records import redacted_feedback, redacted_filters, redacted_record, text_chars
 from discreet.retrieval.embedded_question import embedded_question
@@ -23,17 +35,20 @@ from discreet.spans import span
 from discreet.state.ids import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, PageMark, ScoredMemory
 from discreet.state.text import storable
+from discreet.storage.conversation.summaries import PostgresRollingSummaries
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.connecting.reading import Reader
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealing import reported
+from discreet.storage.database.statements import fetch
 from discreet.storage.database.users.epochs import Epochs, begins_under
 from discreet.storage.database.users.locks import UserLocks
-from discreet.storage.database.users.users import Ahead, Cursor
+from discreet.storage.database.users.users import Ahead, Cursor, rows_for_user
 from discreet.storage.memories.browsing import build_get, build_latest
 from discreet.storage.memories.deleting import delete_entries, delete_one, delete_where
 from discreet.storage.memories.feedback import append_feedback
 from discreet.storage.memories.forgetting import MARKED, forget_entry, forget_text
+from discreet.storage.memories.opening import opening_statement, summary_row
 from discreet.storage.memories.rows import readable, record_from
 from discreet.storage.memories.saving import SaveRules, candidates_for
 from discreet.storage.memories.search import Search, arrange, build_search, question_parameters
@@ -41,6 +56,7 @@ from discreet.storage.memories.thread_ids import with_stored_thread, with_stored
 from discreet.storage.memories.token_frequencies import TokenFrequencies
 from discreet.storage.memories.unit_of_work import Prepared, UnitOfWork
 from discreet.storage.memories.usage_counts import UsageCounts
+from discreet.storage.short_term.postgres_store import PostgresShortTermStore
 
 AT_ONCE = 500
 """Memories that are read at least, once the newest ones turned out to be under a lost key."""
@@ -69,10 +85,11 @@ class PostgresMemories:
         read_pool: Pool | None = None,
         audit: AuditLog,
         ready: Callable[[], Awaitable[object]] | None = None,
+        joins: bool = True,
     ) -> None:
         """Use `pool`, whose owner closes it after this. The space of `rules` is that of `embeddings`.
 
-        `read_pool` leads to a replica, which is searched. `ready` waits until `embeddings` are loaded. `want` is told the user_key of a user some of whose memories are of
+        `read_pool` leads to a replica, which is searched. `ready` waits until `embeddings` are loaded. `joins`: whether the database opens a turn in one statement. `want` is told the user_key of a user some of whose memories are of
         another embedding space.
         """
         self._pool = pool
@@ -87,6 +104,7 @@ class PostgresMemories:
         self._frequencies = frequencies
         self._usage = UsageCounts(pool)
         self._reader = Reader(pool, read_pool)
+        self._joins = joins and read_pool is None
         self._audit = audit
         self._ready = ready
         epochs = Epochs(pool, rules.keys)
@@ -205,17 +223,84 @@ class PostgresMemories:
             StorageError: The database failed.
         """
         user_key = self._key_of(check_user_id(user_id))
-        query = self._redactor.redact(storable(query[:MAX_QUERY_CHARS]))
-        if not query.strip() or limit < 1:
-            return []
+        asked = MemoryQuery(query=query, limit=limit, threshold=threshold, filters=filters, few=few)
         with search_seconds.time(), span("memory.search", user_key=user_key, limit=limit) as noted:
-            vector = await self._embeddings.aembed_query(embedded_question(query))
-            search = await self.plan(
-                user_key, query, vector, limit=limit, threshold=threshold, filters=filters, few=few
+            search = await self._planned(user_key, asked)
+            if search is None:
+                return []
+            with search_database_seconds.time(), storage_errors():
+                rows = await self._reader.fetch(search.statement, search.parameters)
+            found = await self._handed_out(user_key, arrange(rows, limit))
+            noted.note(found=len(found))
+        return found
+
+    def opens_with(self, *stores: object) -> bool:
+        """Return whether `open_turn` takes these sessions and summaries: they are in the same database."""
+        ours = (PostgresShortTermStore, PostgresRollingSummaries)
+        return self._joins and all(isinstance(each, ours) and each.pool is self._pool for each in stores)
+
+    async def open_turn(
+        self,
+        user_id: str,
+        thread_id: str | None,
+        asked: MemoryQuery | None = None,
+        *,
+        short_term: ShortTermStore | None = None,
+        summaries: RollingSummaries | None = None,
+    ) -> OpenedTurn:
+        """Search, where something is `asked`, and read what else a turn needs, in one statement; see `discreet.ports.OpensTurns`.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            ProviderError: The embedding model failed.
+            UserBusyError: The user is being erased, and that takes long.
+            StorageError: The database failed.
+        """
+        user_key = self._key_of(check_user_id(user_id))
+        thread_key = None if thread_id is None else digest(self._rules.keys.ids.thread_id(thread_id, stores=False))
+        with search_seconds.time(), span("memory.open_turn", user_key=user_key) as noted:
+            search = None if asked is None else await self._planned(user_key, asked)
+            given = {**(search.parameters if search else {}), "user_key": user_key, "thread_key": thread_key}
+            session = short_term if isinstance(short_term, PostgresShortTermStore) and thread_key is not None else None
+            statement = opening_statement(
+                search.statement if search else None, touches=session is not None, summary=summaries is not None
             )
             with search_database_seconds.time(), storage_errors():
-                rows = arrange(await self._reader.fetch(search.statement, search.parameters), limit)
-            noted.note(found=len(rows))
+                if session is None:
+                    rows = await fetch(self._pool, statement, given)
+                else:
+                    rows = await rows_for_user(self._pool, statement, given | session.touching)
+            hits = [row for row in rows if row["entry_id"] is not None]
+            found = await self._handed_out(user_key, arrange(hits, asked.limit)) if asked and search else []
+            noted.note(found=len(found))
+        summary = None
+        if isinstance(summaries, PostgresRollingSummaries):
+            summary = summaries.read(user_key, thread_key, summary_row(rows[0]))
+        return OpenedTurn(
+            began=str(Beginning(user_key, rows[0]["turn_epoch"])),
+            forgotten=frozenset(rows[0]["turn_forgotten"]),
+            summary=summary,
+            found=found,
+        )
+
+    async def _planned(self, user_key: UUID, asked: MemoryQuery) -> Search | None:
+        """Return the statement for what is asked; None where that is nothing."""
+        query = self._redactor.redact(storable(asked.query[:MAX_QUERY_CHARS]))
+        if not query.strip() or asked.limit < 1:
+            return None
+        vector = await self._embeddings.aembed_query(embedded_question(query))
+        return await self.plan(
+            user_key,
+            query,
+            vector,
+            limit=asked.limit,
+            threshold=asked.threshold,
+            filters=asked.filters,
+            few=asked.few,
+        )
+
+    async def _handed_out(self, user_key: UUID, rows: Sequence[dict[str, Any]]) -> list[ScoredMemory]:
+        """Return what was found, and have all know of it that have to."""
         self._usage.add((user_key, row["entry_id"]) for row in rows)
         if self._want is not None and any(row["cosine"] is None for row in rows):
             self._want(user_key)

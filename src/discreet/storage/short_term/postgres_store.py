@@ -61,7 +61,7 @@ class PostgresShortTermStore:
         memory_settings: LiveSettings | None = None,
     ) -> None:
         """Use `pool`, whose owner closes it; `memory_settings` say how long sessions live."""
-        self._pool = pool
+        self.pool = pool
         self._texts = ShortTermTexts(redactor, sealer)
         self._keys = keys
         self._settings = memory_settings or FixedSettings()
@@ -72,7 +72,7 @@ class PostgresShortTermStore:
         Return what work that begins now is known by, see `discreet.ports.BeginsWork`.
         """
         session = self._session(user_id, thread_id)
-        touched = await self._write(TOUCH, {**session, **self._life, "rounds": 0})
+        touched = await self._write(TOUCH, {**session, **self.touching})
         return str(Beginning(session["user_key"], touched["epoch"]))
 
     async def session_state(self, user_id: str, thread_id: str) -> Literal["ACTIVE"] | None:
@@ -81,20 +81,8 @@ class PostgresShortTermStore:
 
     async def append_round(self, user_id: str, thread_id: str, said: Round) -> bool:
         """Redact and add a round and touch the session; False if its request_id is there already."""
-        given = {**self._session(user_id, thread_id), **self._life, "rounds": 1}
-        kept = await self._texts.redacted_round(thread_id, said)
-        (said_text, sealed_said), (answer, sealed_answer) = self._texts.split_round(user_id, thread_id, kept)
-        row = {
-            "request_key": digest(said.request_id),
-            "request_id": kept.request_id,
-            "input_text": said_text,
-            "sealed_input": sealed_said,
-            "output_text": answer,
-            "sealed_output": sealed_answer,
-            "said_at": kept.said_at,
-            "is_emergency": kept.is_emergency,
-        }
-        return bool((await self._write(APPEND, {**given, **row}))["is_added"])
+        given = {**self._session(user_id, thread_id), **await self.adding(user_id, thread_id, said)}
+        return bool((await self._write(APPEND, given))["is_added"])
 
     async def recent_rounds(self, user_id: str, thread_id: str, *, limit: int = 6) -> list[Round]:
         """Return the last `limit` rounds, oldest first."""
@@ -143,13 +131,30 @@ class PostgresShortTermStore:
 
     async def size(self) -> Size:
         """Return how much the tables take, of all users."""
-        return await size_of_tables(self._pool)
+        return await size_of_tables(self.pool)
 
     @property
-    def _life(self) -> dict[str, Any]:
-        """For how long a session lives from now on."""
+    def touching(self) -> dict[str, Any]:
+        """The parameters of `TOUCHED`: for how long a session lives from now on."""
         live = self._settings.live
-        return {"session_seconds": live.session_seconds, "history_seconds": live.history_seconds}
+        return {"session_seconds": live.session_seconds, "history_seconds": live.history_seconds, "rounds": 0}
+
+    async def adding(self, user_id: str, thread_id: str, said: Round) -> dict[str, Any]:
+        """Return the parameters of `APPENDED`, with the round redacted."""
+        kept = await self._texts.redacted_round(thread_id, said)
+        (question, sealed_said), (answer, sealed_heard) = self._texts.split_round(user_id, thread_id, kept)
+        return {
+            **self.touching,
+            "rounds": 1,
+            "request_key": digest(said.request_id),
+            "round_id": kept.request_id,
+            "said": question,
+            "sealed_said": sealed_said,
+            "heard": answer,
+            "sealed_heard": sealed_heard,
+            "said_at": kept.said_at,
+            "is_emergency": kept.is_emergency,
+        }
 
     def _session(self, user_id: str, thread_id: str) -> dict[str, Any]:
         """Return the keys of a session."""
@@ -163,18 +168,18 @@ class PostgresShortTermStore:
     async def _execute(self, statement: LiteralString, given: Mapping[str, Any]) -> list[DictRow]:
         """Run a statement that reads, and return its rows."""
         with short_term_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+            async with self.pool.connection() as conn, conn.cursor(binary=True) as cursor:
                 return await (await cursor.execute(statement, given)).fetchall()
 
     async def _write(self, statement: LiteralString, given: Mapping[str, Any]) -> DictRow:
         """Run a statement that writes for a user, and return its row."""
         with short_term_errors():
-            return await write_for_user(self._pool, statement, given)
+            return await write_for_user(self.pool, statement, given)
 
     async def _change(self, statement: LiteralString, given: Mapping[str, Any]) -> DictRow:
         """Run a statement that changes what there is of a user, and return its row."""
         with short_term_errors():
-            return await change_for_user(self._pool, statement, given)
+            return await change_for_user(self.pool, statement, given)
 
 
 def _round(row: DictRow) -> Stored:

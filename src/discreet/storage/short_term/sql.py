@@ -10,7 +10,7 @@ from typing import LiteralString
 from discreet.storage.database.users.users import OWNER
 
 _SESSION: LiteralString = """
-session AS (
+active AS (
     INSERT INTO discreet.short_term_session AS s (
         user_key, thread_key, began_at, active_until, expires_at, purge_at, rounds
     )
@@ -35,32 +35,40 @@ to under the session's lock; one that is there already leaves a gap."""
 
 _EXPIRED_ROUNDS: LiteralString = """
 DELETE FROM discreet.short_term_round r
-USING session
-WHERE r.user_key = %(user_key)s AND r.thread_key = session.thread_key AND r.began_at < session.began_at
+USING active
+WHERE r.user_key = %(user_key)s AND r.thread_key = active.thread_key AND r.began_at < active.began_at
 """
 
 _NOT_TO_DISK: LiteralString = "set_config('synchronous_commit', 'off', true)"
 """These tables don't reach the disk before a commit; the lock of the user's row would have it wait."""
 
+TOUCHED: LiteralString = f"{_SESSION}, expired AS ({_EXPIRED_ROUNDS})"
+"""Common table expressions behind `OWNER`: the session is made or kept alive."""
+
 TOUCH: LiteralString = f"""
-WITH {OWNER}, {_SESSION}, gone AS ({_EXPIRED_ROUNDS})
+WITH {OWNER}, {TOUCHED}
 SELECT EXISTS (SELECT FROM owner) AS is_owner, (SELECT epoch FROM owner) AS epoch, {_NOT_TO_DISK}
 """
 
-APPEND: LiteralString = f"""
-WITH {OWNER}, {_SESSION}, gone AS ({_EXPIRED_ROUNDS}),
+APPENDED: LiteralString = f"""
+{TOUCHED},
 added AS (
     INSERT INTO discreet.short_term_round (
         user_key, thread_key, began_at, round_number, request_key, request_id, input_text, output_text, sealed_input,
         sealed_output, said_at, is_emergency
     )
     SELECT
-        user_key, thread_key, began_at, rounds, %(request_key)s, %(request_id)s, %(input_text)s, %(output_text)s,
-        %(sealed_input)s, %(sealed_output)s, %(said_at)s, %(is_emergency)s
-    FROM session
+        user_key, thread_key, began_at, rounds, %(request_key)s, %(round_id)s, %(said)s, %(heard)s,
+        %(sealed_said)s, %(sealed_heard)s, %(said_at)s, %(is_emergency)s
+    FROM active
     ON CONFLICT (user_key, thread_key, began_at, request_key) DO NOTHING
     RETURNING round_number
 )
+"""
+"""The same, and a round is added."""
+
+APPEND: LiteralString = f"""
+WITH {OWNER}, {APPENDED}
 SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM added) AS is_added, {_NOT_TO_DISK}
 """
 

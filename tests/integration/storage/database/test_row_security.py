@@ -28,7 +28,7 @@ from discreet.checkpoint import RedactingSaver
 from discreet.checkpoint.migrating import migrate_checkpoints
 from discreet.cli import app as commands
 from discreet.errors import MigrationError, StorageError
-from discreet.ports import Round
+from discreet.ports import MemoryQuery, Round
 from discreet.shown_keys import shown_key
 from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
 from discreet.storage import Storage, open_storage
@@ -147,6 +147,11 @@ async def test_without_any_filter_nothing_of_another_is_read_changed_or_deleted(
         await storage.memories.close()
         before, ann = rows_of(roles.owner), key_of(storage, "ann")
         found = await storage.memories.search("ann", "tortoise parrot", limit=50, threshold=0.0)
+        asked = MemoryQuery(query="tortoise parrot", limit=50, threshold=0.0)
+        opened_turn = await storage.memories.open_turn(
+            "ann", "thread-ann", asked, short_term=storage.short_term, summaries=storage.summaries
+        )
+        found += opened_turn.found
         listed = await storage.memories.latest("ann", limit=50)
         item = await storage.store.aget(("notes", "of-ann"), "one")
         rounds = await storage.short_term.recent_rounds("ann", "thread-ann", limit=50)

@@ -159,6 +159,12 @@ async def sees_everybody(pool: Pool) -> bool:
         return not isinstance(conn, StorageConnection) or conn.sees_everybody
 
 
+async def is_cluster(pool: Pool) -> bool:
+    """Return whether it is the coordinator of a Citus cluster."""
+    async with pool.connection() as conn:
+        return isinstance(conn, StorageConnection) and conn.is_cluster
+
+
 async def reads_only(pool: Pool) -> bool:
     """Return whether nothing can be written: it is a standby, or its sessions are made so."""
     async with pool.connection() as conn:

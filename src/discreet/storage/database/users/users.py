@@ -140,6 +140,14 @@ async def make_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None)
 async def write_for_user(pool: Pool, statement: LiteralString, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run a statement that holds `OWNER` and returns a row that says whether there `is_owner`; return that row.
 
+    See `rows_for_user`.
+    """
+    return (await rows_for_user(pool, statement, given))[0]
+
+
+async def rows_for_user(pool: Pool, statement: LiteralString, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Run a statement that holds `OWNER` and returns rows that say whether there `is_owner`; return these rows.
+
     `given` has user_key, and may have epoch and expires_at: until when one who is new is kept. Users who are new are made. An
     epoch that is not given is that under which the turn began which this is done in, if it is done in one.
 
@@ -151,8 +159,8 @@ async def write_for_user(pool: Pool, statement: LiteralString, given: Mapping[st
     async for _ in attempts():
         async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
             for _ in range(2):
-                if (row := await _run(cursor, statement, given))["is_owner"]:
-                    return row
+                if (rows := await _run(cursor, statement, given))[0]["is_owner"]:
+                    return rows
                 await _make(cursor, given)
     raise UserBusyError
 
@@ -166,14 +174,14 @@ async def change_for_user(pool: Pool, statement: LiteralString, given: Mapping[s
     given = {"epoch": None, **given}
     async for _ in attempts():
         async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
-            row = await _run(cursor, statement, given)
+            row = (await _run(cursor, statement, given))[0]
             if row["is_owner"] or await (await cursor.execute(_IS_KNOWN, given)).fetchone() is None:
                 return row
     raise UserBusyError
 
 
-async def _run(cursor: Cursor, statement: LiteralString, given: Mapping[str, Any]) -> dict[str, Any]:
-    return await (await cursor.execute(statement, given)).fetchone() or {"is_owner": False}
+async def _run(cursor: Cursor, statement: LiteralString, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return await (await cursor.execute(statement, given)).fetchall() or [{"is_owner": False}]
 
 
 async def _make(cursor: Cursor, given: Mapping[str, Any]) -> None:
