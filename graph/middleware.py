@@ -18,13 +18,14 @@ from discreet.errors import MissingDependencyError, UnresolvedPlaceholderError
 from discreet.graph.options import MiddlewareOptions, init_spelt_by
 from discreet.graph.parts import make_parts
 from discreet.nodes.assistant import spoken
-from discreet.nodes.masking import MaskedTurn, TurnMask
+from discreet.nodes.masking import OpenTurn
 from discreet.nodes.node import Node
 from discreet.nodes.prompting import definitions_of
 from discreet.nodes.provenance import with_origin
 from discreet.nodes.requests import beginning_of
 from discreet.nodes.run import Run, describe_run
 from discreet.nodes.tools.errors import check_arguments, tool_error
+from discreet.nodes.tools.memory_tool import MemoryTool
 from discreet.nodes.turn import tool_rounds, turn_text
 from discreet.prompts.facts import memory_block
 from discreet.providers import chat_model as model_by_name
@@ -130,11 +131,12 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
     ) -> ToolResult:
-        """Run a tool as part of the turn. In a masked state it gets its real arguments, and what it returns, asks or raises is masked."""
+        """Run a tool as part of the turn. In a masked state it gets its real arguments, and what it returns, asks or raises is masked.
+
+        Errors of the memory tools are told to the model: an outage costs memories, not turns. Others pass where nothing is masked.
+        """
         turn = await self.mask.turn(request.state["messages"])
         with begun(beginning_of(request.state.get("request"))):
-            if not isinstance(turn, MaskedTurn):
-                return _refused(request, self.mask) or await handler(request)
             try:
                 real = _real(request, turn)
                 check_arguments(real, self.mask.redactor)
@@ -147,8 +149,6 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         """Do what `awrap_tool_call` does, blocking."""
         turn = wait_for(self.mask.turn(request.state["messages"]))
         with begun(beginning_of(request.state.get("request"))):
-            if not isinstance(turn, MaskedTurn):
-                return _refused(request, self.mask) or handler(request)
             try:
                 real = _real(request, turn)
                 check_arguments(real, self.mask.redactor)
@@ -242,8 +242,10 @@ def _with_text(message: SystemMessage | None, text: str) -> SystemMessage | None
     return message.model_copy(update={"content": [*message.content, {"type": "text", "text": text}]})
 
 
-def _real(request: ToolCallRequest, turn: MaskedTurn) -> ToolCallRequest:
+def _real(request: ToolCallRequest, turn: OpenTurn) -> ToolCallRequest:
     """Return a call with the real values in its arguments and in the state that the tool sees."""
+    if not turn.is_masked:
+        return request
     messages = request.state["messages"]
     real = turn.real(messages)
     call = request.tool_call
@@ -255,28 +257,26 @@ def _real(request: ToolCallRequest, turn: MaskedTurn) -> ToolCallRequest:
     )
 
 
-def _refused(request: ToolCallRequest, mask: TurnMask) -> ToolMessage | None:
-    """Return what the model is told of a call that has a placeholder in the place of a value which is known no more; None if it has none."""
-    try:
-        check_arguments(request, mask.redactor)
-    except UnresolvedPlaceholderError as error:
-        return _told(request, error)
-    return None
+async def _failed(request: ToolCallRequest, error: Exception, turn: OpenTurn) -> ToolMessage:
+    """Return what the model is told of an error, which a stock checkpointer would store as it is; a pause goes on with placeholders.
 
-
-async def _failed(request: ToolCallRequest, error: Exception, turn: MaskedTurn) -> ToolMessage:
-    """Return what the model is told of an error, which a checkpointer would store as it is; a pause goes on with placeholders."""
+    Where nothing is masked, errors of the agent's own tools are raised again.
+    """
+    if (
+        not turn.is_masked
+        and not isinstance(error, UnresolvedPlaceholderError)
+        and not isinstance(request.tool, MemoryTool)
+    ):
+        raise error
     if isinstance(error, GraphInterrupt):
         raise await turn.masked_pause(error) from None
-    return _told(request, error)
-
-
-def _told(request: ToolCallRequest, error: Exception) -> ToolMessage:
     told, call = tool_error(error, turn_text(request.state["messages"])), request.tool_call
     return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
 
 
-async def _masked_result(result: ToolResult, turn: MaskedTurn) -> ToolResult:
+async def _masked_result(result: ToolResult, turn: OpenTurn) -> ToolResult:
+    if not turn.is_masked:
+        return result
     if isinstance(result, ToolMessage):
         (masked,) = await turn.masked([result])
         return masked  # type: ignore[return-value]  # of the kind that it was

@@ -81,8 +81,7 @@ def make_retrieve_memories(
             filters=filters,
             few=FEW_FACTS if said.count(None) == len(said) else 0,
         )
-        if hasattr(memories, "ready"):  # a model that is still loading takes nothing of the search's time
-            await cast("LoadsFirst", memories).ready()
+        await _loaded(memories)
         async with asyncio.timeout(timeout):
             if opening is not None and request is not None:
                 return await opening.open(run, user_id, request, asked)
@@ -116,6 +115,12 @@ def make_retrieve_memories(
         return {memories_key: found, request_key: await opening.begun(run, request, opened)}
 
     return Node("retrieve_memories", retrieve_memories)
+
+
+async def _loaded(memories: Memories) -> None:
+    """Wait for a model that is still loading, which takes nothing of the search's time."""
+    if hasattr(memories, "ready"):
+        await cast("LoadsFirst", memories).ready()
 
 
 def _first(given: Number | None, of_the_run: Number | None, settings: Number) -> Number:
