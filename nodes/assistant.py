@@ -47,8 +47,8 @@ def make_assistant(
 
     The prompt is the system prompt with the retrieved memories and the thread's rolling summary as delimited data, the
     earlier rounds that the summary doesn't cover and the running turn, within the window of the model: see
-    `discreet.prompts.assembly`. The model gets the real values of the running turn; its answer goes into the state with
-    placeholders, and with a note of which model gave it to which instructions.
+    `discreet.prompts.assembly`. The model gets the real values of the running turn; its answer goes into the state with a note of
+    which model gave it to which instructions, and with placeholders where somebody else stores the state.
 
     Args:
         chat_model: The model, or a function from `Context.model` to it.

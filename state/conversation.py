@@ -71,7 +71,7 @@ class OutputState(TypedDict):
     """What a caller gets back."""
 
     messages: Annotated[list[AnyMessage], append_messages]
-    """The conversation: user messages and answers, without tool traffic, redacted."""
+    """The conversation. What of it is stored is up to the checkpointer: under `RedactingSaver` user messages and answers, redacted."""
 
 
 class ConversationState(InputState):
