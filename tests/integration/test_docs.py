@@ -178,8 +178,8 @@ async def test_the_turn_page():
     assert again[-1].text == first[-1].text
     assert re.fullmatch(r"I am Ann, write to <EMAIL:[A-Z2-7]{8}>", stored[0].text)
     assert await node["my_node"]({"messages": stored}) == {"topic": "2"}
-    for runs in (runner["graph"], runner["runner"]):
-        pieces = stream["told"](runs, "Hello", {"configurable": {"thread_id": str(id(runs))}})
+    for name in ("graph", "runner"):
+        pieces = stream["told"](runner[name], "Hello", {"configurable": {"thread_id": name}})
         assert len([piece async for piece in pieces]) > 1
     turn = AnnotatedTurn(said="I want a refund for my parrots", answered="Of course.")
     assert await noted["SupportDesk"]().annotate(turn) == Annotation(locale="en", intent="refund")
