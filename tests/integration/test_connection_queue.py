@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 from discreet import connection_queue
 from discreet.connection_queue import async_queue, sync_queue
 from discreet.errors import StorageBusyError
-from discreet.leases import lease, sync_lease
+from discreet.leases import QueuedPool, lease, sync_lease
 
 CALLERS = 200
 SLOW = "SELECT pg_sleep(0.02)"
@@ -187,3 +187,18 @@ def test_threads_share_one_queue(database):
         thread.join()
     assert len({id(each) for each in found}) == 1
     assert connection_queue._queues[pool] is found[0]
+
+
+async def test_the_connection_that_was_used_last_is_lent_next(database):
+    """So statements are prepared on as few connections as are needed at a time."""
+    async with QueuedPool(database, min_size=4, max_size=4, open=False) as pool:
+        await pool.wait(30)
+
+        async def process():
+            async with pool.connection() as conn:
+                return conn.info.backend_pid
+
+        assert len({await process() for _ in range(8)}) == 1
+        async with pool.connection() as one, pool.connection() as other:
+            assert one is not other
+        assert len({await process() for _ in range(8)}) == 1
