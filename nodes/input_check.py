@@ -12,8 +12,7 @@ from discreet.checkpoint.run_input import orphans
 from discreet.errors import EmptyInputError, InputTooLargeError, UnsupportedInputError
 from discreet.nodes.media import split_message
 from discreet.ports import Media
-from discreet.state.message_text import joined
-from discreet.state.roles import as_spoken
+from discreet.state.message_text import as_spoken, joined
 from discreet.state.text import storable
 
 

@@ -20,8 +20,7 @@ from discreet.ports.media import payload_of
 from discreet.providers.media import GivenSummarizer
 from discreet.state.media import MediaMeta, Modality, media_texts
 from discreet.state.message_text import joined
-from discreet.state.sentences import first_sentences
-from discreet.state.text import storable
+from discreet.state.text import first_sentences, storable
 
 logger = logging.getLogger(__name__)
 

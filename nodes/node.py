@@ -16,7 +16,7 @@ from discreet.nodes.input_check import InputCheck
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.requests import beginning_of
 from discreet.spans import span
-from discreet.state.roles import as_spoken
+from discreet.state.message_text import as_spoken
 
 State = Any
 """A graph's state, whatever its schema: a mapping, a dataclass or a pydantic model. A narrower annotation would make

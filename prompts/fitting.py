@@ -11,7 +11,7 @@ from typing import Any, Final
 from langchain_core.messages import AIMessage, BaseMessage
 
 from discreet.state.message_text import text_of
-from discreet.state.sentences import SENTENCE_END
+from discreet.state.text import SENTENCE_END
 
 Count = Callable[[str], int]
 """A `discreet.ports.TokenCounter`; that room lies above this one."""

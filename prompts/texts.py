@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from discreet.state.letters import VIETNAMESE
+from discreet.state.text import VIETNAMESE
 
 _LETTERS = {
     "vi": re.compile(f"[{VIETNAMESE}]", re.IGNORECASE),

@@ -10,10 +10,9 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from discreet.errors import InvalidContextError
-from discreet.state.described import describe_fields
+from discreet.state.described import describe_fields, problem_of
 from discreet.state.ids import check_user_id
 from discreet.state.memory_settings import WindowSize
-from discreet.state.problems import problem_of
 
 
 def named_user(context: object, configurable: Mapping[str, Any]) -> object:

@@ -6,14 +6,16 @@ a database by `RedactingSaver`.
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired
+from collections.abc import Sequence
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
+from discreet.errors import UnsupportedInputError
 from discreet.state.media import MediaMeta, Modality
-from discreet.state.reducers import append_messages
 
 
 class Request(TypedDict):
@@ -58,6 +60,22 @@ class RetrievedMemory(TypedDict):
     """UTC, ISO 8601; tells the model which of two facts is newer."""
     relevance: float
     """Calibrated similarity to the question, 0 to 1."""
+
+
+def append_messages(left: Sequence[Any], right: Any) -> list[AnyMessage]:
+    """Merge messages by id as LangGraph's `add_messages` does, refusing what is no message with a typed error.
+
+    Raises:
+        UnsupportedInputError: `right` holds something that is neither a message nor convertible to one.
+    """
+    try:
+        return add_messages(left, right)  # type: ignore[arg-type, return-value]  # upstream's types lack Sequence
+    except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError):
+        kind = type(right).__name__
+        raise UnsupportedInputError(
+            f"`messages` takes chat messages; this {kind} holds something else. Send "
+            '[{"role": "user", "content": "…"}] or a HumanMessage.'
+        ) from None  # upstream's message repeats the value
 
 
 class InputState(TypedDict):

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from discreet.state.sentences import first_sentences
+from discreet.state.text import first_sentences
 
 Modality = Literal["text", "voice", "image"]
 

@@ -33,9 +33,9 @@ from discreet.ports import DecliningSecretStore, Locating, SecretStore, TextReda
 from discreet.redaction import untagged
 from discreet.redaction.placeholders import SECRET, reference, referenced, written
 from discreet.retrieval.tokens import tokens
+from discreet.state.ids import SECRET_ID_CHARS, is_secret_id
 from discreet.state.message_text import is_persons, text_of
 from discreet.state.records import MemoryRecord
-from discreet.state.secret_ids import SECRET_ID_CHARS, is_secret_id
 from discreet.state.text import storable
 
 logger = logging.getLogger(__name__)

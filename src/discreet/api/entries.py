@@ -15,8 +15,16 @@ from discreet.api.values import MAX_COMMENT_CHARS, Id, Label, Labels, Moment, Sa
 from discreet.ports import TextRedactor
 from discreet.state import records
 from discreet.state.described import describe_fields
-from discreet.state.entries import feedback_of_entry, record_fields, type_of_entry
-from discreet.state.records import MAX_FEEDBACK, MAX_MEMORY_CHARS, MAX_REASONING_CHARS, MemoryRecord, MemoryType
+from discreet.state.records import (
+    MAX_FEEDBACK,
+    MAX_MEMORY_CHARS,
+    MAX_REASONING_CHARS,
+    MemoryRecord,
+    MemoryType,
+    feedback_of_entry,
+    record_fields,
+    type_of_entry,
+)
 
 EntryType = Literal[
     "user_fact",

@@ -35,8 +35,7 @@ from discreet.errors import (
     ThreadBusyError,
     UnauthorisedError,
 )
-from discreet.state.described import describe_fields
-from discreet.state.problems import problem_of
+from discreet.state.described import describe_fields, problem_of
 
 RETRY_SECONDS = 5
 """When to ask again after a failure that may pass; a restart of PostgreSQL takes about as long."""

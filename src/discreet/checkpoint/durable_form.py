@@ -31,7 +31,7 @@ from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.checkpoint.unnamed_channels import tell_dropped
 from discreet.checkpoint.user_input import Read
 from discreet.checkpoint.write_plan import DurablePut, Stored
-from discreet.state.roles import all_spoken
+from discreet.state.message_text import all_spoken
 
 ANSWER_BY = "answer_by"
 """In a pause's metadata: until when (ISO 8601) its question can be answered."""

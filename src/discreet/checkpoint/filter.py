@@ -25,8 +25,7 @@ from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
 from discreet.checkpoint.stored_messages import KnownMessages, ShownValue
 from discreet.checkpoint.user_input import as_mapping, as_messages
 from discreet.checkpoint.values import NotPlainError, as_json, seal, storable_copy
-from discreet.state.message_text import MADE_BY
-from discreet.state.roles import all_spoken
+from discreet.state.message_text import MADE_BY, all_spoken
 
 REDACTED = "[redacted]"
 """Stands for a payload that is not stored."""

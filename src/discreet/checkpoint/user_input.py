@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, Self
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
 from pydantic import BaseModel
 
-from discreet.state.message_text import MADE_BY, as_content, text_blocks, text_of
-from discreet.state.roles import all_spoken, as_spoken
+from discreet.state.message_text import MADE_BY, all_spoken, as_content, as_spoken, text_blocks, text_of
 
 
 class Came(NamedTuple):

@@ -15,7 +15,7 @@ class SecretStore(Protocol):
     async def keep(self, user_id: str, value: str) -> str | None:
         """Keep `value` for this person; return its secret_id, or None: it is declined.
 
-        A secret_id is 24 of A-Z and 2-7, as `discreet.state.secret_ids.new_secret_id` makes them, and not made of `value`. Each call
+        A secret_id is 24 of A-Z and 2-7, as `discreet.state.ids.new_secret_id` makes them, and not made of `value`. Each call
         returns another one. Values may have several lines and any characters.
 
         What is raised, other than an error of Discreet, is told by its class alone; nothing is saved then.

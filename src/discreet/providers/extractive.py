@@ -16,7 +16,7 @@ from discreet.providers.quotations import ANSWER, CLOSE, OPEN, Kind, Statement, 
 from discreet.providers.sentences import shortened
 from discreet.providers.tokens import count_tokens
 from discreet.retrieval.tokens import tokens
-from discreet.state.sentences import sentences
+from discreet.state.text import sentences
 
 STATEMENT_TOKENS = 24
 """Of a longer statement the first clauses are quoted. A turn of LoCoMo, which has two or three sentences, takes 36."""

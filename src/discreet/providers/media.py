@@ -21,7 +21,7 @@ from discreet.providers.vectors import embeddable
 from discreet.redaction.configured import default_redactor
 from discreet.state.media import Modality
 from discreet.state.message_text import spoken_text
-from discreet.state.sentences import first_sentences, sentences
+from discreet.state.text import first_sentences, sentences
 
 logger = logging.getLogger(__name__)
 

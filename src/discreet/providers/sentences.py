@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from discreet.state.sentences import SENTENCE_END
+from discreet.state.text import SENTENCE_END
 
 _ATOM = re.compile(
     r"<[A-Z][A-Z0-9_:]*>|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|[^\s<\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+|<"

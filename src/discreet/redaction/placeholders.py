@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from discreet.state.secret_ids import SECRET_ID_CHARS
+from discreet.state.ids import SECRET_ID_CHARS
 
 OVERSIZE = "OVERSIZE"
 """A text too long to be searched."""

@@ -15,7 +15,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-from discreet.state.sentences import SENTENCE_END
+from discreet.state.text import SENTENCE_END
 
 MAX_STATEMENTS = 20
 """What has more is a story, and stays whole: one call must not fill a person's memory."""

@@ -18,7 +18,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from discreet.retrieval.stopwords import STOP_WORDS
 from discreet.retrieval.tokens import stem
-from discreet.state.letters import without_marks
+from discreet.state.text import without_marks
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _UNIT = re.compile(

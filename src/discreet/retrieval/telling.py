@@ -15,8 +15,7 @@ from typing import NamedTuple
 from discreet.retrieval.names import is_alone, is_everyday, is_person, is_syllable, names_in, spellings
 from discreet.retrieval.phrases import Meaning, Unit, cut, longest, unit
 from discreet.retrieval.word_forms import beginning, folded, root, variants
-from discreet.state.letters import VIETNAMESE
-from discreet.state.sentences import sentences
+from discreet.state.text import VIETNAMESE, sentences
 
 SHARE = 1 / 3
 """Of a short clause: what has to be told of it."""

@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from discreet.retrieval.stopwords import STOP_WORDS
-from discreet.state.letters import VIETNAMESE, without_marks
+from discreet.state.text import VIETNAMESE, without_marks
 
 if TYPE_CHECKING:
     from Stemmer import Stemmer

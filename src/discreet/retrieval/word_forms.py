@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from discreet.retrieval.phrases import Unit
-from discreet.state.letters import without_marks
+from discreet.state.text import without_marks
 
 ROOT = 5
 """Words that begin with so many equal letters are taken for forms of one: allergy, allergic."""

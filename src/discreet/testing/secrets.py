@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from discreet.state.ids import check_user_id
-from discreet.state.secret_ids import new_secret_id
+from discreet.state.ids import check_user_id, new_secret_id
 
 
 class InMemorySecretStore:

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from discreet.state.ids import check_user_id
-from discreet.state.memory_settings import MemorySettings, SettingChange
-from discreet.state.setting_values import changed
+from discreet.state.memory_settings import MemorySettings, SettingChange, changed
 
 
 class InMemorySettingsStore:

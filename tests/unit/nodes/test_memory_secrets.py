@@ -19,8 +19,8 @@ from discreet.ports import DecliningSecretStore
 from discreet.providers import chat_model
 from discreet.redaction import Redactor
 from discreet.redaction.placeholders import REFERENCE, reference, referenced
+from discreet.state.ids import new_secret_id
 from discreet.state.records import MemoryRecord
-from discreet.state.secret_ids import new_secret_id
 from discreet.testing import InMemoryMemories, InMemorySecretStore
 
 PASSWORD = "cobalt" + "Heron!" + "93"

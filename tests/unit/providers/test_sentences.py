@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.providers.sentences import shortened
-from discreet.state.sentences import sentences
+from discreet.state.text import sentences
 
 
 @pytest.mark.parametrize(

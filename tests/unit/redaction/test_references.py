@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from discreet.redaction import Redactor, untagged
 from discreet.redaction.placeholders import TAGGED, reference, referenced, unreferenced
 from discreet.redaction.streaming import StreamingRedactor
-from discreet.state.secret_ids import is_secret_id, new_secret_id
+from discreet.state.ids import is_secret_id, new_secret_id
 
 REDACTOR = Redactor(placeholder_key=bytes(32))
 IDS = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", min_size=24, max_size=24)

@@ -2,7 +2,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from discreet.errors import UnsupportedInputError
-from discreet.state.reducers import append_messages
+from discreet.state.conversation import append_messages
 
 
 def test_messages_are_merged_by_id():

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import SettingRefusedError
-from discreet.state.memory_settings import MemorySettings
-from discreet.state.setting_values import NAMES, changed, in_force
+from discreet.state.memory_settings import NAMES, MemorySettings, changed, in_force
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-10, 3_000) | st.floats(-0.5, 1.5) | st.text(max_size=20),

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from discreet.errors import InvalidRequestError
-from discreet.state.problems import UNKNOWN
+from discreet.state.described import UNKNOWN
 
 SERVER: Final = "langgraph_api.validation"
 """Where the server has its JSON schemas, by name, as validators of `jsonschema_rs`."""

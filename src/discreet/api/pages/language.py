@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from discreet.state.letters import VIETNAMESE
+from discreet.state.text import VIETNAMESE
 
 _LANGUAGES = (
     ("ja", re.compile("[\u3040-\u30ff]")),

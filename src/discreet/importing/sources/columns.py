@@ -17,8 +17,7 @@ from discreet.importing.sources.reading.records import FIELDS, memory_of
 from discreet.importing.sources.reading.rows import UnreadableRowError, made_row
 from discreet.importing.sources.reading.texts import MAX_ROW, bytes_of, is_text, open_text, paged, unreadable
 from discreet.importing.sources.reading.values import parsed
-from discreet.state.entries import RECORD_FIELDS
-from discreet.state.records import MemoryRecord
+from discreet.state.records import RECORD_FIELDS, MemoryRecord
 
 DELIMITERS: Final = ",;\t|"
 """Of which the one that is meant is found out."""

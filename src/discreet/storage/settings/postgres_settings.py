@@ -16,8 +16,7 @@ from discreet.errors import SettingRefusedError
 from discreet.ports import AuditLog, NoAudit
 from discreet.redaction.configured import default_redactor
 from discreet.state.ids import check_user_id
-from discreet.state.memory_settings import MemorySettings, SettingChange
-from discreet.state.setting_values import changed, in_force
+from discreet.state.memory_settings import MemorySettings, SettingChange, changed, in_force
 from discreet.storage.database.connecting.pool import Pool
 
 logger = logging.getLogger(__name__)

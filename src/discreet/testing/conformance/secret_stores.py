@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Final, Protocol, runtime_checkable
 
 from discreet.ports import SecretStore
-from discreet.state.secret_ids import is_secret_id, new_secret_id
+from discreet.state.ids import is_secret_id, new_secret_id
 from discreet.testing.conformance.rules import expect, someone
 
 SecretStoreCheck = Callable[[SecretStore], Awaitable[None]]

@@ -11,8 +11,7 @@ from uuid import UUID, uuid5
 from discreet.importing.sources.reading.rows import UnreadableRowError
 from discreet.importing.sources.reading.values import moment, optional_text, parsed, user_of
 from discreet.redaction.placeholder_key import keyed_digest
-from discreet.state.entries import feedback_of_entry, record_fields, type_of_entry
-from discreet.state.records import MemoryRecord, Provenance
+from discreet.state.records import MemoryRecord, Provenance, feedback_of_entry, record_fields, type_of_entry
 
 USER: Final = "user_id"
 """Beside the fields of a record: whose it is."""

@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from discreet.providers.offline.extraction.rules import Rules, plain
-from discreet.state.sentences import sentences
+from discreet.state.text import sentences
 
 HOLE: Final = "\ufffc"
 """Stands where something was cut out; what it stands in is not taken."""

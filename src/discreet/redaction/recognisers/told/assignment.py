@@ -13,7 +13,7 @@ from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.word_index import Names
 from discreet.redaction.word_set import small
 from discreet.redaction.words import whole, words
-from discreet.state.letters import without_marks
+from discreet.state.text import without_marks
 
 NAMES = tuple(
     dict.fromkeys(form for word in words("secret", "password", "weak") for form in (word, without_marks(word)))
