@@ -18,6 +18,7 @@ from discreet.graph.middleware import MemoryMiddleware
 from discreet.nodes.save_input import make_save_input
 from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context
+from discreet.state.message_text import text_of
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.testing import InMemoryConversationLog, InMemoryMemories, ScriptedChatModel, StubEmbeddings
@@ -205,7 +206,8 @@ async def test_one_that_update_state_has_put_there_counts_too():
 @pytest.mark.parametrize("rule", [RULE, "RULE " * 8_000])
 async def test_a_turn_that_failed_leaves_its_system_message_to_no_other(saver, rule):
     model = ScriptedChatModel(responses=[*([OSError("down")] if rule is RULE else []), AIMessage("Yes.")])
-    graph = build_graph(chat_model=model, vault=InMemoryTurnVault()).compile(checkpointer=saver)
+    builder = build_graph(chat_model=model, vault=InMemoryTurnVault(), context_window_size=8_000)
+    graph = builder.compile(checkpointer=saver)
     given = [SystemMessage(rule), HumanMessage("Hello.")]
     with pytest.raises((OSError, ContextWindowError)):
         await graph.ainvoke({"messages": given}, THREAD, context=ANN)
@@ -328,7 +330,7 @@ async def test_a_recording_is_its_summary_in_the_thread_too(database):
         for number, message in enumerate([alone, beside], start=1):
             said = await graph.ainvoke({"messages": [message]}, THREAD, context=Context(user_id="ann"))
             state = await graph.aget_state(THREAD)
-            told = [m.text for m in said["messages"] if m.type == "human"]
+            told = [text_of(m) for m in said["messages"] if m.type == "human"]
             assert [m.text for m in state.values["messages"] if m.type == "human"] == told
             assert len(told) == number
             assert "knee" in told[-1]

@@ -85,8 +85,9 @@ def test_a_worker_that_lacks_the_vault_its_keys_or_the_name_goes_on_with_placeho
     assert body["input"]["text"].startswith("Write to <EMAIL:")
 
 
-@pytest.mark.parametrize("vault", ["postgres", "redis"])
+@pytest.mark.parametrize("vault", ["memory", "postgres", "redis"])
 def test_a_turn_that_is_approved_elsewhere_calls_its_tool_with_the_real_value(process, lies_readable, token, vault):
+    """The turn itself has it, which is kept sealed."""
     mail = f"{token}@example.com"
     asked = process("begin", f"Please write to {mail}", vault=vault)
     assert asked == {"asked": ["send it?"], "received": []}
@@ -94,8 +95,3 @@ def test_a_turn_that_is_approved_elsewhere_calls_its_tool_with_the_real_value(pr
     done = process("resume", "yes", vault=vault)
     assert done == {"received": [[mail, "yes"]], "heard": [f"Please write to {mail}"], "said": "Done."}
     assert lies_readable(token) == []
-
-
-def test_approved_elsewhere_with_vaults_in_memory_it_does_not_run(process, token):
-    process("begin", f"Please write to {token}@example.com", vault="memory")
-    assert process("resume", "yes", vault="memory")["received"] == []
