@@ -57,7 +57,8 @@ def text_blocks(content: Any) -> list[str]:
     if isinstance(content, str):
         return texts
     is_said = any(not text.isspace() for text in texts)
-    return [*texts, *media_texts(content, alone=not is_said)]
+    media = media_texts(content, alone=not is_said)
+    return [*texts, *media] if is_said or not media else media
 
 
 def joined(texts: Iterable[str]) -> str:
