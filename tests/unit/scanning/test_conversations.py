@@ -81,7 +81,7 @@ def test_reasoning_and_media_go_and_texts_stay():
     question = HumanMessage([{"type": "text", "text": "See here."}, {"type": "image", "base64": "AAAA"}], id="h1")
     blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A cat."}]
     kept = what_stays(objects([question, AIMessage(blocks, id="a1")]), is_open=False, is_over=True)
-    assert said(kept) == [(USER, "h1", "See here."), (MODEL, "a1", "A cat.")]
+    assert said(kept) == [(USER, "h1", "See here.\n[image, 3 B]"), (MODEL, "a1", "A cat.")]
 
 
 def test_removals_stay():
