@@ -40,13 +40,8 @@ async def test_a_tool_of_ones_own_gets_the_real_number():
 
 async def test_a_channel_of_ones_own_outlives_its_turn():
     (page,) = snippets("how_to/own_state.md")
-<<<<<<< HEAD
     shown, stored = await page["main"]()
     assert shown == "call 212-555-0143 at noon"
-=======
-    plan, stored = await page["main"]()
-    assert plan == "call 212-555-0143 at noon"
->>>>>>> 91ebc012 (Say in the page on own state what a channel shows and what is stored)
     assert re.fullmatch(r"call <PHONE:[A-Z2-7]{8}> at noon", stored)
 
 
