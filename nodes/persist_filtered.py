@@ -28,7 +28,7 @@ from discreet.nodes.requests import new_request
 from discreet.nodes.run import describe_run, kept_tools
 from discreet.nodes.sinks import FilteredTurn, LogSink, Sink, write_all
 from discreet.nodes.state_messages import redacted_copy
-from discreet.nodes.turn import tool_rounds, turn_start, unanswered
+from discreet.nodes.turn import as_users, tool_rounds, turn_start, unanswered
 from discreet.ports import ConversationLog, MediaSummarizer, TextRedactor, of_thread
 from discreet.redaction import untagged
 from discreet.state.message_text import as_content, is_persons, is_summary, spoken_blocks, text_of
@@ -86,7 +86,8 @@ def make_persist_filtered(
     places = [*([LogSink(log)] if log is not None else []), *sinks]
 
     async def persist_filtered(state: State) -> Update:
-        messages = messages_in(state, messages_key)
+        there = messages_in(state, messages_key)
+        messages = as_users(there, read(state, request_key))
         waits = dangling(messages)
         turn = unanswered(messages)
         run = describe_run(default_user=default_user)
@@ -146,7 +147,7 @@ def make_persist_filtered(
             return {messages_key: summarised, **over} if summarised else over
         await masked.end([*pairs, *kept])
         kept_ids = {message.id for message in (*earlier, *filter(is_summary, turn), *pairs, *kept)}
-        removed = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in kept_ids]
+        removed = [RemoveMessage(id=m.id) for m in there if m.id and m.id not in kept_ids]
         return {messages_key: [*removed, *pairs, *kept], **over}
 
     return Node("persist_filtered", persist_filtered, request_key=request_key)

@@ -8,6 +8,7 @@ from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import for_model
 from discreet.nodes.node import State, messages_in, read
 from discreet.nodes.turn import query_text, turn_start
+from discreet.state.conversation import Request
 from discreet.state.media import TRANSCRIPT_MARK
 
 
@@ -22,8 +23,10 @@ async def query_of(
     start = turn_start(messages)
     if start is None:
         return ""
-    turn, request = await mask.turn(messages), read(state, request_key)
-    said = messages[start]
+    request: Request | None = read(state, request_key)
+    if request is not None and "said" in request and request["modality"] == "text":
+        return request["said"]
+    turn, said = await mask.turn(messages), messages[start]
     if not turn.is_masked or (request is not None and request["modality"] != "text"):
         (said,) = turn.real([said])
         words = str(for_model(said.content, able=())).replace(TRANSCRIPT_MARK, "").strip()

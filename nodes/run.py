@@ -18,6 +18,9 @@ from discreet.state.request_ref import REQUEST_REF
 CHECKPOINTER: Final = "__pregel_checkpointer"
 """Where LangGraph's config has the checkpointer of a run: some store a thread of None, which all would share."""
 
+TOOLS: Final = "tools"
+"""Name of the node that runs tools, in agents of `create_agent` and in the template."""
+
 SERVERS: Final = ("langgraph_api", "aegra_api")
 """What LangGraph's server, and the one that runs without it, are made of. A process of theirs has them imported before a graph runs."""
 
@@ -69,6 +72,12 @@ def kept_tools() -> Collection[str]:
     saver = configurable.get(CHECKPOINTER)
     is_whole = configurable.get("thread_id") is not None and "|" not in configurable.get("checkpoint_ns", "|")
     return saver.policy.tools if is_whole and isinstance(saver, KeepsTools) else ()
+
+
+def in_tool() -> bool:
+    """Tell whether the graph that calls this runs inside of another one's tool."""
+    parents = str(_configurable().get("checkpoint_ns", "")).split("|")[:-1]
+    return any(parent.partition(":")[0] == TOOLS for parent in parents)
 
 
 def is_stored_by_others() -> bool:

@@ -20,11 +20,11 @@ from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update, messages_in, read
 from discreet.nodes.opening import TurnOpening, begin
 from discreet.nodes.requests import new_request
-from discreet.nodes.run import Run, describe_run
+from discreet.nodes.run import Run, describe_run, in_tool
 from discreet.nodes.turn import turn_start, unanswered
 from discreet.ports import BeginsWork, Media, ShortTermStore
 from discreet.state.conversation import Request
-from discreet.state.message_text import text_blocks
+from discreet.state.message_text import is_persons, text_blocks, text_of
 from discreet.state.text import storable
 
 TURN: Final = "turn"
@@ -57,7 +57,8 @@ def make_save_input(
     Args:
         max_chars: Longest text taken.
         max_media_bytes: Largest payload taken.
-        lenient: Take whatever comes, and leave all messages where they are; one that is not the user's begins no turn.
+        lenient: Take whatever comes, and leave all messages where they are; one that is not the user's begins no turn, nor does what an agent
+            asks another one in a tool.
         mask: Redactor and vault; by default those of the process.
         short_term: Where the session becomes active; None keeps no sessions.
         begins: Says what the turn's work is known by, so that nothing of it is stored once the user was erased; for example
@@ -100,7 +101,7 @@ def make_save_input(
         run = describe_run(default_user=default_user)
         if begins is not None and not messages:  # LangGraph begins a thread anew whose paused turn is to be resumed
             await begins.check_run(run.user_id, run.thread_id or "", datetime.now(UTC) - timedelta(seconds=mask.pause))
-        if lenient and not (messages and isinstance(messages[-1], HumanMessage)):
+        if lenient and (in_tool() or not (messages and isinstance(messages[-1], HumanMessage))):
             masked = await (await mask.turn(messages)).masked(messages)
             changed = [now for now, was in zip(masked, messages, strict=True) if now is not was]
             return {messages_key: changed, request_key: None, gate_key: None, memories_key: []}
@@ -111,9 +112,13 @@ def make_save_input(
         request = new_request(message, run, media, mask.redactor.redact)
         message = message if message.id else message.model_copy(update={"id": request["message_id"]})
         turn = await mask.turn([*before, message])
-        masked, began = await asyncio.gather(
-            turn.masked([*before, message if lenient else _cleaned(message)]), begun(run)
+        masked, began, said = await asyncio.gather(
+            turn.masked([*before, message if lenient else _cleaned(message)]),
+            begun(run),
+            asyncio.to_thread(mask.as_kept, text_of(message)),
         )
+        request["said"] = said
+        request["said_ids"] = [str(safe_id(m.id)) for m in unanswered([*before, message]) if is_persons(m)]
         if began is not None:
             request["began"] = began
         stays = masked if lenient else _once([_with_turn(each, request["message_id"]) for each in masked])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from discreet.checkpoint.answers import is_answer
+from discreet.checkpoint.message_ids import safe_id
 from discreet.redaction import untagged
-from discreet.state.message_text import is_persons, text_of
+from discreet.state.conversation import Request
+from discreet.state.message_text import is_persons, is_summary, text_of
 
 
 def turn_start(messages: Sequence[BaseMessage]) -> int | None:
@@ -22,6 +24,21 @@ def unanswered(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     earlier = messages[: start or 0]
     answered = next((i for i in range(len(earlier) - 1, -1, -1) if is_answer(earlier[i])), -1)
     return list(messages[answered + 1 :])
+
+
+def as_users(messages: Sequence[BaseMessage], request: Request | None) -> list[BaseMessage]:
+    """Return `messages` with those in the running turn alone as the user's that they had sent when it began.
+
+    Middleware, tools and nodes write human messages too: these are left out. One that a summary has taken the place of stands behind that again.
+    """
+    if request is None or "said_ids" not in request:
+        return list(messages)
+    sent, newest = set(request["said_ids"]), safe_id(request["message_id"])
+    at = next((i for i, message in enumerate(messages) if is_persons(message) and safe_id(message.id) == newest), None)
+    if at is None:
+        at = int(bool(messages) and is_summary(messages[0]))
+        messages = [*messages[:at], HumanMessage(request["said"], id=request["message_id"]), *messages[at:]]
+    return [m for i, m in enumerate(messages) if i <= at or not is_persons(m) or safe_id(m.id) in sent]
 
 
 def turn_text(messages: Sequence[BaseMessage]) -> str:

@@ -25,6 +25,10 @@ class Request(TypedDict):
     """Assigned by `save_input`; the same for the same message of the same thread."""
     message_id: str
     """Id of the user's message of this turn."""
+    said: NotRequired[str]
+    """What they said, redacted, as memories are searched with it."""
+    said_ids: NotRequired[list[str]]
+    """Ids of all messages of theirs that wait for an answer as the turn begins: a graph may write human messages of its own."""
     modality: Modality
     """How the user spoke."""
     media: NotRequired[list[MediaMeta]]

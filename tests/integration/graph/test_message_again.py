@@ -77,7 +77,7 @@ def texts(values):
     return [message.text for message in values["messages"]]
 
 
-KINDS = ["template", "runner", "agent runner", "agent", "own"]
+KINDS = ["template", "runner", "agent runner", "own"]
 
 
 @pytest.mark.fast_cases(8)

@@ -1,6 +1,7 @@
 """TurnRunner streams what the graph does."""
 
 import asyncio
+import re
 from uuid import uuid4
 
 import pytest
@@ -94,7 +95,7 @@ async def test_in_each_mode_it_has_the_shape_of_the_graphs_own(make, make_graph,
     assert [shape(event) for event in ours] == [shape(event) for event in theirs]
     if mode in ("values", "debug", "checkpoints"):
         assert EMAIL in repr(ours[-1])
-    assert "<EMAIL" not in repr(ours)
+    assert "<EMAIL" not in re.sub(r"'said': '[^']*'", "", repr(ours)), "but in what memories are searched with"
 
 
 def shape(event):
