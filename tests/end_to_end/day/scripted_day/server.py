@@ -18,7 +18,7 @@ from scripted_day.model import DayModel
 from scripted_day.play import House, Played, content_of, environment_of
 from scripted_day.script import Day
 
-BUILDER = "build_graph(\n"
+BUILDER = "build_graph(process_storage"
 
 
 def give_tool(folder: Path) -> None:
@@ -26,7 +26,7 @@ def give_tool(folder: Path) -> None:
     wiring = folder / "graph" / "server.py"
     text = wiring.read_text()
     assert text.count(BUILDER) == 1
-    text = text.replace(BUILDER, f"{BUILDER}        tools=[look_up],\n")
+    text = text.replace(BUILDER, f"{BUILDER}, tools=[look_up]")
     place = f"import sys\nsys.path.insert(0, {str(folder)!r})\nfrom scripted_day.look_up import look_up\n"
     wiring.write_text(text.replace("from discreet.checkpoint", f"{place}from discreet.checkpoint", 1))
     shutil.copytree(Path(__file__).parent, folder / "scripted_day", ignore=shutil.ignore_patterns("__pycache__"))
