@@ -204,7 +204,7 @@ async def test_a_vector_store_that_breaks_a_rule_is_told_which(store, rule):
     [
         "ports.secrets",
         "retrieval.raw_vectors",
-        "state.secret_ids",
+        "state.ids",
         "testing.conformance.keys",
         "testing.conformance.secret_stores",
         "testing.conformance.vector_stores",
