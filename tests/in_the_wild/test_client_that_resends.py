@@ -149,7 +149,8 @@ async def test_a_strange_id_is_replaced_once_and_stands_for_the_same_message_fro
     assert len(stored) <= 64
     async with house.saver() as saver:
         changed = {"messages": [{"role": "user", "content": house.text("changed"), "id": strange}]}
-        await run(chat(saver, house.model(house.answer("two"))), changed, house.config)
+        ended = await run(chat(saver, house.model(house.answer("two"))), changed, house.config)
+        assert house.told(ended["messages"]) == [("human", "changed"), ("ai", "one"), ("ai", "two")]
         again = (await chat(saver, house.model()).aget_state(house.config)).values["messages"]
         assert [m.id for m in again].count(stored) == 1, "the same id is mapped in two ways"
         assert house.told(again) == [("human", "changed"), ("ai", "one"), ("ai", "two")], (

@@ -54,6 +54,7 @@ class AsyncApi(TwoTierSaver):
         if in_run(config) and not self._late.is_only_a_look(config):
             if by_id:
                 self._reader.refuse_answer(found)
+            given = self._tiers.named(found, given)
             self._tiers.note_read(config, found, given)
             taken = self._reader.taking(config, found, given)
             self._tiers.begin(config, found, given)

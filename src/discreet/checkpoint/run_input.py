@@ -6,7 +6,8 @@ its handlers as a graph starts, before that reads its checkpoint, in the same co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -20,6 +21,7 @@ from langchain_core.tracers.context import register_configure_hook
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Command
 
+from discreet.checkpoint.message_ids import take_ids
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.required_fields import explain
 from discreet.checkpoint.user_input import as_mapping, as_messages
@@ -79,6 +81,15 @@ class Given(NamedTuple):
     """Whether it brings results and no other message."""
     ids: frozenset[str | None]
     """Of the messages that it brings."""
+    written: Sequence[Any] = ()
+    """What it brings for each channel of messages, as the caller handed it over."""
+
+    def with_stored_ids(self, redact: Callable[[str], str], *, there: AbstractSet[str | None]) -> Given:
+        """Return the same once its messages have the ids that are stored: LangGraph looks for these among those that are `there`."""
+        for each in self.written:
+            take_ids([message for message in as_list(each) if has_id(message)], redact, there=there)
+        messages = (message for each in self.written for message in as_messages(each) or ())
+        return self._replace(ids=frozenset(message.id for message in messages))
 
 
 def take_given(config: RunnableConfig, policy: CheckpointPolicy) -> Given | None:
@@ -92,10 +103,11 @@ def take_given(config: RunnableConfig, policy: CheckpointPolicy) -> Given | None
         value = dict(value.update) if isinstance(value.update, list | tuple) else value.update
     if value is None or value is NOTHING or config["configurable"].get(RESUMING):
         return None
-    messages = list(_messages_in(value, policy.messages))
+    written = list(_written_in(value, policy.messages))
+    messages = [message for each in written for message in as_messages(each) or ()]
     results = frozenset(message.tool_call_id for message in messages if isinstance(message, ToolMessage))
     alone = all(isinstance(message, ToolMessage) for message in messages)
-    return Given(results, calls_in(messages), alone, frozenset(message.id for message in messages))
+    return Given(results, calls_in(messages), alone, frozenset(message.id for message in messages), written)
 
 
 def answers_by_id() -> bool:
@@ -130,10 +142,18 @@ def orphans(messages: Sequence[Any]) -> list[ToolMessage]:
     return [each for each in messages if isinstance(each, ToolMessage) and each.tool_call_id not in calls]
 
 
-def _messages_in(value: Any, channels: Sequence[str]) -> Iterator[BaseMessage]:
+def as_list(written: Any) -> list[Any]:
+    """Return what is written to a channel of messages, one or several, as several."""
+    return list(written) if isinstance(written, (list, tuple)) else [written]
+
+
+def has_id(message: Any) -> bool:
+    """Return whether a message, in whatever form, has an id already."""
+    return bool(message.get("id") if isinstance(message, dict) else getattr(message, "id", None))
+
+
+def _written_in(value: Any, channels: Sequence[str]) -> Iterator[Any]:
     if (fields := as_mapping(value)) is not None:
-        for channel in channels:
-            if channel in fields:
-                yield from as_messages(fields[channel]) or ()
+        yield from (fields[channel] for channel in channels if channel in fields)
     elif isinstance(value, BaseMessage | list):  # of an `@entrypoint`
-        yield from as_messages(value) or ()
+        yield value

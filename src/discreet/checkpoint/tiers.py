@@ -82,6 +82,13 @@ class Tiers:
             known = thread is not None and place in thread.anchors and not forgotten
         return None if known else bare(thread_id, *place)
 
+    def named(self, found: CheckpointTuple | None, given: Given | None) -> Given | None:
+        """Return what a run was given, with the ids under which it is stored; those that another saver has stored in `found` stay."""
+        if given is None:
+            return None
+        there = self._form.read(found).ids if found is not None else frozenset()
+        return given.with_stored_ids(self._policy.redact, there=there)
+
     def note_read(self, config: RunnableConfig, found: CheckpointTuple | None, given: Given | None) -> None:
         """Note that the user has read what was said up to `found`, if the last run returned there in the middle of a turn, and more is `given`."""
         thread_id, place = locate(found.config if found else config)
