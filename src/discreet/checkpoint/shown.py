@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
 
 from discreet.checkpoint.channels import START
 from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.user_input import Replaced
+from discreet.redaction.clean_texts import digest_of
+from discreet.redaction.placeholders import TAGGED
 from discreet.redaction.restoring import Restoration, restore
+from discreet.state.message_text import joined, spoken_blocks
+
+MAX_SPELLED_CHARS: Final = 10_000
+"""As long as a result of a tool that is kept whole."""
+
+UNTAGGED: Final = re.compile(r"<[A-Z][A-Z0-9_]*>")
+"""What may be a placeholder without a tag."""
 
 ThreadsSeen = dict[str, dict[str, str]]
 """What the vault has of each thread that was read."""
@@ -68,6 +79,33 @@ def _parts(stored: CheckpointTuple, channels: frozenset[str]) -> Iterator[Any]:
     yield from (value for _, channel, value in stored.pending_writes or () if channel in channels)
 
 
+def spelling_of(said: BaseMessage, row: BaseMessage, values: Mapping[str, str]) -> dict[str, str]:
+    """Return what the vault has to keep of a message so that it is shown as it was said; nothing where its values alone tell that.
+
+    A placeholder stands for one spelling of a value: a number in JSON, say, is none that has spaces. What has no tag (a secret) is not shown
+    again, nor what was cut or has tags of its own.
+    """
+    text = joined(spoken_blocks(said))
+    if (
+        not (_is_text(row) and TAGGED.search(str(row.content)))
+        or isinstance(said, Replaced)
+        or len(text) > MAX_SPELLED_CHARS
+    ):
+        return {}
+    if (
+        TAGGED.search(text)
+        or restore(row.content, values) == text
+        or any(each not in text for each in UNTAGGED.findall(str(row.content)))
+    ):
+        return {}
+    return {spelling_key(row): text}
+
+
+def spelling_key(row: BaseMessage) -> str:
+    """Return the name under which a thread's values have the text of a stored message."""
+    return f"text:{row.id}:{digest_of(str(row.content)).hex()}"
+
+
 def tags_in(value: Any) -> set[str]:
     """Return the tagged placeholders in a value."""
     if _is_text(value):
@@ -89,7 +127,7 @@ def _restored(value: Any, values: Mapping[str, str]) -> Any:
         items = [_restored(item, values) if _is_tagged(item) else item for item in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
     if _is_text(value):
-        text = restore(value.content, values)
+        text = values.get(spelling_key(value)) or restore(value.content, values)
         return value if text is value.content else value.model_copy(update={"content": text})
     return restore(value, values)
 

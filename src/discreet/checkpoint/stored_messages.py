@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from discreet.checkpoint.messages import Chosen, form_of, get_content, made, rebuild
 from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.shown import spelling_of
 from discreet.checkpoint.user_input import Replaced
 from discreet.state.message_text import joined, spoken_blocks
 
@@ -144,6 +145,8 @@ class KnownMessages:
             known = self._stored.values() if message.id in self.ids and message.id else ()
             rows = (row for stored in known if (row := stored.row_of(message, policy)))
             found = self._rebuilt[said] = next(rows, None) or rebuild(message, policy)
+            if policy.values is not None:
+                policy.values.update(spelling_of(message, found, policy.values))
         return found
 
     def copied(self) -> KnownMessages:

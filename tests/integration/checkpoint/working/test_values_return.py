@@ -424,3 +424,31 @@ def test_the_name_of_a_thread_in_the_vault_tells_nothing():
     assert vault_key("1", "a") != vault_key("1")
     assert "values-return" not in vault_key("values-return")
     assert Redactor(placeholder_key=bytes(32)).for_thread("1").redact(ANN) != ANN
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("my card is 4111 1111 1111 1111", '{"card": 4111111111111111, "n": 1}'),
+        ("call +1 415 555 2671", "tel:+14155552671"),
+        ("I am Ann.Lee@example.com", "not ANN.LEE@EXAMPLE.COM, ann.lee@example.com"),
+    ],
+)
+async def test_a_value_comes_back_as_each_message_spells_it(open_talk, stored, first, later):
+    talk = open_talk()
+    for text in (first, later):
+        await talk.invoke(say(text))
+    there = texts((await open_talk().state(THREAD)).values)
+    assert there == [first, f"You said {first}", later, f"You said {later}"]
+    before = await stored()
+    assert "<" in before[2][2]
+    await open_talk().invoke(say("bye"))
+    assert (await stored())[:4] == before[:4], "rows stay as they are"
+
+
+async def test_a_secret_does_not_come_back_with_another_spelling(open_talk):
+    secret = "sk-proj-" + "q7Xb2LmPz9Rt4Wk8" * 3
+    talk = open_talk()
+    await talk.invoke(say("I am Ann.Lee@example.com"))
+    await talk.invoke(say(f"I am ann.lee@example.com, my key is {secret}"))
+    assert secret not in str(texts((await open_talk().state(THREAD)).values))
